@@ -1,0 +1,38 @@
+"""The sample site: a shop, a newspaper and a forum, whose parameters are known (truth.tsv)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import forum
+import news
+import pictures
+import shop
+from flask import Flask, render_template
+from requestlog import RequestLog
+
+
+def create_app(log_path: Path | None = None) -> Flask:
+    """Gives the application; its request log is ``app.extensions["request_log"]``.
+
+    Args:
+        log_path: file to which every request is appended as a line of JSON; None: memory only.
+    """
+    app = Flask(__name__)
+    log = RequestLog(log_path)
+    app.extensions["request_log"] = log
+    app.wsgi_app = log.wrap(app.wsgi_app)  # type: ignore[method-assign, assignment]
+    for site in (shop, news, forum):
+        app.register_blueprint(site.blueprint)
+    app.add_url_rule("/", "home", _home)
+    app.register_error_handler(404, lambda error: (render_template("missing.html"), 404))
+    return app
+
+
+def _home() -> str:
+    drawn = (
+        pictures.product(1049, "lamp", "#b5532f", "A lamp"),
+        pictures.scene(50281, "The harbour"),
+        pictures.product(1056, "table", "#8fa382", "A table"),
+    )
+    return render_template("home.html", pictures=drawn)

@@ -1,0 +1,112 @@
+"""Whether a page stays the same without some of its parameters.
+
+A difference is believed only after both sides were rendered again. A page that differs from itself
+is noisy: what moves is learned from repeats, and the sides are compared outside of it. Everything
+that keeps the page from being seen makes the comparison invalid, never *same*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from miqps import query
+from miqps.page import Page
+from miqps.trial import TrialOutcome
+from miqps.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What came of a comparison."""
+
+    outcome: TrialOutcome
+    reason: str = ""
+
+
+def compare(view: View, original: str, removed: frozenset[str], repeats: int) -> Compared | None:
+    """Compare a URL with itself less the `removed` names; None while pages are wanted.
+
+    Args:
+        view: where the pages are.
+        original: the URL with all its parameters.
+        removed: names to take out, percent-decoded.
+        repeats: renders of each side when a page differs from itself.
+    """
+    stripped = query.remove(original, removed)
+    a, b = view.page(original), view.page(stripped)
+    if a is None or b is None:
+        return None
+    unseen = _unseen(a, b)
+    if unseen is not None:
+        return unseen
+    back = removed & set(query.names(b.final_url))
+    if back:
+        return Compared("different", f"the site puts {_listed(back)} back")
+    if view.same(view.look(original), view.look(stripped)):
+        return _stateful(view, original, stripped)
+    return _confirmed(view, original, stripped, repeats)
+
+
+def _unseen(a: Page, b: Page) -> Compared | None:
+    if not a.seen:
+        return Compared("invalid", f"the page was not seen: {_why(a)}")
+    if not b.seen:
+        return Compared("invalid", f"without it the page was not seen: {_why(b)}")
+    return None
+
+
+def _confirmed(view: View, original: str, stripped: str, repeats: int) -> Compared | None:
+    """The pages differ: is it the parameter, or are they never twice the same?"""
+    again_a, again_b = view.pages(original, 2), view.pages(stripped, 2)
+    if again_a is None or again_b is None:
+        return None
+    unseen = _unseen(again_a[1], again_b[1])
+    if unseen is not None:
+        return unseen
+    steady = all(view.same(view.look(url), view.look(url, 1)) for url in (original, stripped))
+    if steady and not view.same(view.look(original, 1), view.look(stripped, 1)):
+        return Compared("different", "the content changed")
+    all_a, all_b = view.pages(original, repeats), view.pages(stripped, repeats)
+    if all_a is None or all_b is None:
+        return None
+    for page in (*all_a, *all_b):
+        if not page.seen:
+            return Compared("invalid", f"the page was not always seen: {_why(page)}")
+    a, b = view.identity(original, repeats), view.identity(stripped, repeats)
+    if a.unstable or b.unstable:
+        return Compared("invalid", f"the page is never twice the same: {a.unstable or b.unstable}")
+    if view.same(a, b):
+        return Compared("same", "outside of what moves by itself")
+    return Compared("different", "the content changed, beside what moves by itself")
+
+
+def _stateful(view: View, original: str, stripped: str) -> Compared | None:
+    """The pages look the same: does the parameter leave a cookie behind?"""
+    a, b = view.page(original), view.page(stripped)
+    if a is None or b is None:
+        return None
+    if not _kept_cookies(a, b, view.volatile_cookies()):
+        return Compared("same")
+    again_a, again_b = view.pages(original, 2), view.pages(stripped, 2)
+    if again_a is None or again_b is None:
+        return None
+    cookies = _kept_cookies(a, b, view.volatile_cookies())
+    if cookies:
+        return Compared("different", f"it sets the cookie {_listed(cookies)}")
+    return Compared("same")
+
+
+def _kept_cookies(a: Page, b: Page, volatile: frozenset[str]) -> frozenset[str]:
+    return frozenset(
+        name
+        for name, value in a.cookies.items()
+        if name not in volatile and b.cookies.get(name) != value
+    )
+
+
+def _why(page: Page) -> str:
+    return page.reason or page.outcome
+
+
+def _listed(names: frozenset[str]) -> str:
+    return ", ".join(sorted(names))

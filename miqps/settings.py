@@ -1,0 +1,133 @@
+"""Every number that steers the program: its default, its unit, and why.
+
+Command-line flags and addon options override these; nothing else in the package holds a number
+that somebody may want to change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PROBER_TOKEN = "miqps-prober"
+"""In the User-Agent of every render: site owners can see who asks, the addon leaves it alone."""
+
+DEFAULT_DB = "data/miqps.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """How a context is judged. K, S, T and N are the paper's knobs."""
+
+    top_patterns: int = 200
+    """K, contexts a site. Real corpora: the top 1,000 patterns of all sites cover 60 % of the
+    URLs; 200 on one site cover practically everything that is seen more than once."""
+
+    samples: int = 10
+    """S, sample URLs a parameter is removed from, each with another value."""
+
+    threshold: float = 0.0
+    """T, the share of usable samples whose content must change before a parameter is important.
+    0 means that one confirmed change is enough: a higher T only hides parameters that matter for
+    some of their values, and false alarms are met by rendering again, not by a vote."""
+
+    min_values: int = 3
+    """N, distinct values that must have been removed without effect before a parameter is neutral.
+    No change in 3, 5, 10, 30 bounds the rate of change at 63, 45, 26, 10 % (95 %): few are enough
+    only because S and the joint verification look at every further value there is."""
+
+    verify_samples: int = 20
+    """Further samples on which all neutral parameters are removed together. With S, 30 values:
+    a parameter that matters for one value in ten slips through in 4 % of the cases, not in 35 %."""
+
+    swap_values: int = 5
+    """Values a neutral parameter is tried with where the site shows that many: what a context lacks
+    is swapped in from its sister contexts. Three would do; five find most defaults that look
+    neutral (`page=1` here, `page=2` on the next pattern) for two renders more a context."""
+
+    sister_values: int = 8
+    """A name that matters on a path in one pattern is believed neutral on the same path in another
+    one only after this many distinct values."""
+
+    repeats: int = 3
+    """Renders of each side when a page differs from itself. Three left no change missed and no
+    false alarm in 100 pairs under noise; two left nine false alarms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What the store keeps."""
+
+    urls_per_context: int = 400
+    """Sample URLs kept a context: more than a judgement can use (S + verification) by far, so that
+    later runs find values that earlier ones did not use. What is beyond is counted, not kept."""
+
+    url_length: int = 8_192
+    """Bytes. Longer URLs are rewritten like all others but not recorded: servers refuse them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """How the proxy hands observations to the disk."""
+
+    queue: int = 20_000
+    """Observations waiting for the disk, about 5 MB. Full: the newest are lost, and counted."""
+
+    flush_seconds: float = 0.5
+    """How long an observation may wait. A kill -9 loses no more than that."""
+
+    reload_seconds: float = 1.0
+    """How often the addon looks for a new map: it must be in force within two seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Publishing:
+    """When a new map may replace the published one."""
+
+    max_lost_share: float = 0.05
+    """A, the share of a site's known contexts that may lose an important parameter in one run.
+    More than that is far likelier a broken site or a broken run than a changed site."""
+
+
+@dataclass(frozen=True, slots=True)
+class Politeness:
+    """How a site is asked."""
+
+    delay: float = 1.0
+    """Seconds between two renders of one site; none on loopback."""
+
+    backoff: float = 60.0
+    """Seconds a site is left alone after 429 or 503 without Retry-After; doubles each time."""
+
+    max_backoffs: int = 3
+    """Back-offs after which a site is given up for this run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """How paths are folded into templates, and what the look-up remembers of them."""
+
+    open_values: int = 30
+    """Distinct literal values at one position of a path that make it a variable. Menus, sections
+    and API roots have fewer; catalogues, wikis and user names have more within a day."""
+
+    slug_words: int = 4
+    """Words that make a path segment a title (`how-to-bake-bread`). Fixed pages rarely have more
+    than three (`terms-of-service`)."""
+
+    longest_segment: int = 64
+    """Characters. Longer segments are tokens or titles, never the name of a page."""
+
+    deepest: int = 16
+    """Levels of a path that are looked at for variables. Real paths have fewer than ten."""
+
+    remembered: int = 100_000
+    """Segments, paths and origins whose shape, template and site are kept at hand, at about 200
+    bytes each; when full they are forgotten and learned again."""
+
+
+JUDGING = Judging()
+CORPUS = Corpus()
+RECORDING = Recording()
+PUBLISHING = Publishing()
+POLITENESS = Politeness()
+PATHS = Paths()

@@ -1,0 +1,123 @@
+"""What was found out: trials, and the verdicts that were weighed from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from sqlite_utils import Database
+
+from miqps.mapping import ContextVerdicts, Verdict
+from miqps.store.corpus import StoredContext
+from miqps.store.file import File, now, whole
+from miqps.trial import Trial
+from miqps.urls import Context
+
+
+class Evidence:
+    """The trials and verdicts in the store."""
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+
+    def save(
+        self,
+        run_id: int,
+        stored: StoredContext,
+        trials: Iterable[Trial],
+        verdicts: Iterable[Verdict],
+    ) -> None:
+        """Replace what is known of a context by what this run found, evidence and all.
+
+        A context of which nothing could be seen does not count as judged: it stays due.
+        """
+        trials = list(trials)
+        judged_urls = stored.urls if any(t.outcome != "invalid" for t in trials) else 0
+        with self._file.writing() as db:
+            db.execute("DELETE FROM trials WHERE context_id = ?", [stored.id])
+            db.conn.executemany(
+                "INSERT INTO trials"
+                " (run_id, context_id, url, removed, outcome, reason, blamed, look, swapped)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        run_id,
+                        stored.id,
+                        trial.url,
+                        json.dumps(sorted(trial.removed), ensure_ascii=False),
+                        trial.outcome,
+                        trial.reason,
+                        trial.blamed,
+                        trial.look,
+                        int(trial.swapped),
+                    )
+                    for trial in trials
+                ],
+            )
+            self._put_verdicts(db, run_id, stored.id, verdicts)
+            db.execute(
+                "UPDATE contexts SET judged = ?, judged_urls = ? WHERE id = ?",
+                [now(), judged_urls, stored.id],
+            )
+
+    def save_verdicts(self, run_id: int, context_id: int, verdicts: Iterable[Verdict]) -> None:
+        """Replace the verdicts of a context; its evidence stays."""
+        with self._file.writing() as db:
+            self._put_verdicts(db, run_id, context_id, verdicts)
+
+    @staticmethod
+    def _put_verdicts(
+        db: Database, run_id: int, context_id: int, verdicts: Iterable[Verdict]
+    ) -> None:
+        db.execute("DELETE FROM verdicts WHERE context_id = ?", [context_id])
+        db.conn.executemany(
+            "INSERT INTO verdicts (context_id, name, decision, reason, samples, distinct_values,"
+            " mismatches, run_id, decided) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (context_id, v.name, v.decision, v.reason, v.samples, v.values, v.mismatches,
+                 run_id, now())
+                for v in verdicts
+            ],
+        )  # fmt: skip
+
+    def trials(self, context_id: int) -> list[Trial]:
+        """The evidence of a context, in the order it was found."""
+        rows = self._file.rows(
+            "SELECT url, removed, outcome, reason, blamed, look, swapped FROM trials"
+            " WHERE context_id = ? ORDER BY id",
+            [context_id],
+        )
+        return [
+            Trial(
+                url=str(url),
+                removed=frozenset(json.loads(str(removed))),
+                outcome=outcome,  # type: ignore[arg-type]  # held by the table's CHECK
+                reason=str(reason),
+                blamed=None if blamed is None else str(blamed),
+                look=str(look),
+                swapped=bool(swapped),
+            )
+            for url, removed, outcome, reason, blamed, look, swapped in rows
+        ]
+
+    def verdicts(self, site: str) -> tuple[ContextVerdicts, ...]:
+        """All that is known of a site's parameters now."""
+        rows = self._file.rows(
+            "SELECT path, names, name, decision, reason, samples, distinct_values, mismatches"
+            " FROM parameters WHERE site = ? ORDER BY path, names, name",
+            [site],
+        )
+        found: dict[Context, list[Verdict]] = {}
+        for path, names, name, decision, reason, samples, values, mismatches in rows:
+            context = Context(site, str(path), tuple(json.loads(str(names))))
+            found.setdefault(context, []).append(
+                Verdict(
+                    name=str(name),
+                    decision=decision,  # type: ignore[arg-type]  # held by the table's CHECK
+                    reason=str(reason),
+                    samples=whole(samples),
+                    values=whole(values),
+                    mismatches=whole(mismatches),
+                )
+            )
+        return tuple(ContextVerdicts(context, tuple(v)) for context, v in found.items())

@@ -1,0 +1,86 @@
+"""The journal: runs, and every render that a run has finished.
+
+It lets a run that was cut off go on where it was, and lets contexts share what was rendered. The
+pages themselves are dropped when the run ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from miqps.store.file import File, now, whole
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """One finished render, as the journal keeps it."""
+
+    url: str
+    repeat: int
+    outcome: str
+    reason: str
+    status: int | None
+    milliseconds: float
+    page: bytes
+
+
+class Journal:
+    """The runs and renders in the store."""
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+
+    def begin(self, run_settings: str) -> int:
+        """The run to go on with: the last one, when it has the same settings and never finished."""
+        last = self._file.rows("SELECT id, settings, finished FROM runs ORDER BY id DESC LIMIT 1")
+        if last and last[0][1] == run_settings and last[0][2] is None:
+            return whole(last[0][0])
+        with self._file.writing() as db:
+            db.execute("UPDATE renders SET page = NULL WHERE page IS NOT NULL")
+            row = db.execute(
+                "INSERT INTO runs (started, settings) VALUES (?, ?) RETURNING id",
+                [now(), run_settings],
+            ).fetchone()
+        return int(row[0])
+
+    def count(self, run_id: int, renders: int, shared: int) -> None:
+        """Add to what the run has spent and saved."""
+        with self._file.writing() as db:
+            db.execute(
+                "UPDATE runs SET renders = renders + ?, shared = shared + ? WHERE id = ?",
+                [renders, shared, run_id],
+            )
+
+    def finish(self, run_id: int) -> None:
+        """Close the run; its pages are dropped, what they showed stays in the trials."""
+        with self._file.writing() as db:
+            db.execute("UPDATE renders SET page = NULL WHERE run_id = ?", [run_id])
+            db.execute("UPDATE runs SET finished = ? WHERE id = ?", [now(), run_id])
+
+    def save(self, run_id: int, entry: JournalEntry) -> None:
+        """Write one finished render into the journal."""
+        with self._file.writing() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO renders"
+                " (run_id, url, repeat, outcome, reason, status, milliseconds, rendered, page)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    run_id,
+                    entry.url,
+                    entry.repeat,
+                    entry.outcome,
+                    entry.reason,
+                    entry.status,
+                    entry.milliseconds,
+                    now(),
+                    entry.page,
+                ],
+            )
+
+    def page(self, run_id: int, url: str, repeat: int) -> bytes | None:
+        """The page of a render that this run has already made, or None."""
+        rows = self._file.rows(
+            "SELECT page FROM renders WHERE run_id = ? AND url = ? AND repeat = ?",
+            [run_id, url, repeat],
+        )
+        return rows[0][0] if rows and isinstance(rows[0][0], bytes) else None

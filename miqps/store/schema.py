@@ -1,0 +1,152 @@
+"""The tables and views of the store, by version.
+
+Plain column names, foreign keys, strict tables, and views that answer the usual questions, so that
+the file can be read with datasette as it stands. A migration that was released is never edited:
+add the next one.
+"""
+
+from __future__ import annotations
+
+from sqlite_utils import Database
+from sqlite_utils.migrations import Migrations
+
+migrations = Migrations("miqps")
+
+_TABLES = """
+CREATE TABLE sites (
+    id INTEGER PRIMARY KEY,
+    site TEXT NOT NULL UNIQUE,
+    open_prefixes TEXT NOT NULL DEFAULT '[]',
+    first_seen TEXT NOT NULL,
+    last_seen TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE contexts (
+    id INTEGER PRIMARY KEY,
+    site_id INTEGER NOT NULL REFERENCES sites(id) ON DELETE CASCADE,
+    path TEXT NOT NULL,
+    names TEXT NOT NULL,
+    hits INTEGER NOT NULL DEFAULT 0,
+    first_seen TEXT NOT NULL,
+    last_seen TEXT NOT NULL,
+    judged TEXT,
+    judged_urls INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (site_id, path, names)
+) STRICT;
+
+CREATE TABLE urls (
+    id INTEGER PRIMARY KEY,
+    context_id INTEGER NOT NULL REFERENCES contexts(id) ON DELETE CASCADE,
+    url TEXT NOT NULL UNIQUE,
+    hits INTEGER NOT NULL DEFAULT 0,
+    visited INTEGER NOT NULL DEFAULT 0,
+    first_seen TEXT NOT NULL,
+    last_seen TEXT NOT NULL
+) STRICT;
+CREATE INDEX urls_context ON urls(context_id);
+
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY,
+    started TEXT NOT NULL,
+    finished TEXT,
+    settings TEXT NOT NULL,
+    renders INTEGER NOT NULL DEFAULT 0,
+    shared INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE renders (
+    id INTEGER PRIMARY KEY,
+    run_id INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+    url TEXT NOT NULL,
+    repeat INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    status INTEGER,
+    milliseconds REAL NOT NULL,
+    rendered TEXT NOT NULL,
+    page BLOB,
+    UNIQUE (run_id, url, repeat)
+) STRICT;
+
+CREATE TABLE trials (
+    id INTEGER PRIMARY KEY,
+    run_id INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+    context_id INTEGER NOT NULL REFERENCES contexts(id) ON DELETE CASCADE,
+    url TEXT NOT NULL,
+    removed TEXT NOT NULL,
+    outcome TEXT NOT NULL CHECK (outcome IN ('same', 'different', 'invalid')),
+    reason TEXT NOT NULL,
+    blamed TEXT,
+    look TEXT NOT NULL,
+    swapped INTEGER NOT NULL
+) STRICT;
+CREATE INDEX trials_context ON trials(context_id);
+CREATE INDEX trials_run ON trials(run_id);
+
+CREATE TABLE verdicts (
+    context_id INTEGER NOT NULL REFERENCES contexts(id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    decision TEXT NOT NULL CHECK (decision IN ('important', 'neutral', 'undecided')),
+    reason TEXT NOT NULL,
+    samples INTEGER NOT NULL,
+    distinct_values INTEGER NOT NULL,
+    mismatches INTEGER NOT NULL,
+    run_id INTEGER REFERENCES runs(id) ON DELETE SET NULL,
+    decided TEXT NOT NULL,
+    PRIMARY KEY (context_id, name)
+) STRICT;
+CREATE INDEX verdicts_run ON verdicts(run_id);
+
+CREATE TABLE maps (
+    version INTEGER PRIMARY KEY,
+    created TEXT NOT NULL,
+    note TEXT NOT NULL,
+    body TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE gate (
+    id INTEGER PRIMARY KEY,
+    run_id INTEGER REFERENCES runs(id) ON DELETE SET NULL,
+    site TEXT NOT NULL,
+    accepted INTEGER NOT NULL,
+    contexts INTEGER NOT NULL,
+    lost INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    decided TEXT NOT NULL
+) STRICT;
+CREATE INDEX gate_run ON gate(run_id);
+"""
+
+_VIEWS = """
+CREATE VIEW parameters AS
+SELECT s.site, c.path, c.names, v.name, v.decision, v.reason,
+       v.samples, v.distinct_values, v.mismatches, v.decided
+FROM verdicts v JOIN contexts c ON c.id = v.context_id JOIN sites s ON s.id = c.site_id;
+
+CREATE VIEW site_summary AS
+SELECT s.site,
+       count(DISTINCT c.id) AS contexts,
+       (SELECT count(*) FROM urls u JOIN contexts x ON x.id = u.context_id
+        WHERE x.site_id = s.id) AS urls,
+       (SELECT coalesce(sum(x.hits), 0) FROM contexts x WHERE x.site_id = s.id) AS hits,
+       count(CASE v.decision WHEN 'neutral' THEN 1 END) AS neutral,
+       count(CASE v.decision WHEN 'important' THEN 1 END) AS important,
+       count(CASE v.decision WHEN 'undecided' THEN 1 END) AS undecided
+FROM sites s
+LEFT JOIN contexts c ON c.site_id = s.id
+LEFT JOIN verdicts v ON v.context_id = c.id
+GROUP BY s.id;
+
+CREATE VIEW evidence AS
+SELECT s.site, c.path, c.names, t.url, t.removed, t.outcome, t.blamed, t.reason, t.swapped, t.run_id
+FROM trials t JOIN contexts c ON c.id = t.context_id JOIN sites s ON s.id = c.site_id;
+
+CREATE VIEW map_versions AS
+SELECT version, created, note, length(body) AS bytes FROM maps;
+"""
+
+
+@migrations()
+def first_tables(db: Database) -> None:
+    db.executescript(_TABLES)
+    db.executescript(_VIEWS)

@@ -1,0 +1,108 @@
+"""What a probe run says at its end: a short table for people, or a dictionary for programs."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from dataclasses import asdict, dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from miqps.probe import Progress
+from miqps.publish import GateDecision, Published
+from miqps.store import Store
+
+_WIDTH = 80
+
+
+@dataclass(frozen=True, slots=True)
+class SiteSummary:
+    """How many parameters of a site's contexts were found to be what."""
+
+    site: str
+    contexts: int
+    important: int
+    neutral: int
+    undecided: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One run, in numbers."""
+
+    contexts: int
+    judged: int
+    renders: int
+    shared: int
+    version: int
+    is_new: bool
+    sites: tuple[SiteSummary, ...]
+    refused: tuple[GateDecision, ...]
+    outcomes: dict[str, int]
+    down: dict[str, str]
+    out_of_budget: bool
+
+    @property
+    def troubles(self) -> list[str]:
+        """What went wrong, one line each; the run has failed when there are any."""
+        return [f"{site} could not be reached: {why}; nothing of it was changed, run again when it"
+                " is up" for site, why in self.down.items()]  # fmt: skip
+
+    def as_dict(self) -> dict[str, object]:
+        """The summary as plain values."""
+        return asdict(self)
+
+    def as_text(self) -> str:
+        """The summary as a table of at most 80 columns."""
+        text = io.StringIO()
+        console = Console(file=text, width=_WIDTH, highlight=False)
+        if self.sites:
+            table = Table("site", box=None, pad_edge=False, header_style="bold")
+            for column in ("contexts", "important", "neutral", "undecided"):
+                table.add_column(column, justify="right")
+            for site in self.sites:
+                row = (site.contexts, site.important, site.neutral, site.undecided)
+                table.add_row(site.site, *map(str, row))
+            console.print(table)
+        console.print(
+            f"{self.judged} of {self.contexts} due contexts judged with {self.renders} renders,"
+            f" {self.shared} more were shared."
+        )
+        for decision in self.refused:
+            console.print(f"Not published: {decision.site}: {decision.reason}.")
+        if self.out_of_budget:
+            console.print("The budget of renders is used up; run again to go on.")
+        news = "is published" if self.is_new else "is still in force" if self.version else ""
+        console.print(f"Map version {self.version} {news}." if news else "No map yet.")
+        return text.getvalue().rstrip("\n")
+
+
+def summarize(store: Store, progress: Progress, published: Published) -> Summary:
+    """What a run has done, and what is known of the sites it was about."""
+    sites = []
+    for site in sorted(progress.sites):
+        found = store.evidence.verdicts(site)
+        counts = Counter(v.decision for context in found for v in context.verdicts)
+        sites.append(
+            SiteSummary(
+                site,
+                len(found),
+                counts["important"],
+                counts["neutral"],
+                counts["undecided"],
+            )
+        )
+    return Summary(
+        contexts=progress.contexts,
+        judged=progress.judged,
+        renders=progress.renders,
+        shared=progress.shared,
+        version=published.version,
+        is_new=published.is_new,
+        sites=tuple(sites),
+        refused=tuple(d for d in published.decisions if not d.accepted),
+        outcomes=dict(progress.outcomes),
+        down=dict(progress.down),
+        out_of_budget=progress.out_of_budget,
+    )

@@ -1,0 +1,30 @@
+"""One comparison and what came of it: the unit of evidence that verdicts are weighed from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+TrialOutcome = Literal["same", "different", "invalid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A sample, the names that were removed from it, and whether the page stayed the same."""
+
+    url: str
+    """The sample as it was rendered with all its parameters."""
+
+    removed: frozenset[str]
+    outcome: TrialOutcome
+    reason: str = ""
+
+    blamed: str | None = None
+    """The one name that made the difference, or without which nothing could be seen; removing the
+    others did not, on this sample."""
+
+    look: str = ""
+    """Digest of the sample's own page; pages of different paths that share it were not seen."""
+
+    swapped: bool = False
+    """A value in this sample was taken from another URL of the site."""

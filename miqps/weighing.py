@@ -1,0 +1,175 @@
+"""From trials to verdicts: what the evidence is enough for.
+
+Errors are not symmetric: a parameter is *neutral* only when it was removed without effect, together
+with all others that may go, from enough samples with distinct values that were certainly seen.
+Everything else is kept, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from miqps import query, urls
+from miqps.mapping import ContextVerdicts, Verdict
+from miqps.settings import Judging
+from miqps.trial import Trial
+from miqps.urls import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A context and all the evidence there is of it."""
+
+    context: Context
+    trials: tuple[Trial, ...]
+
+
+def mismatch_bound(samples: int) -> float:
+    """The rate of change that `samples` trials without one exclude with 95 % confidence.
+
+    The exact binomial bound 1 - 0.05^(1/n); about 3/n (the "rule of three", Hanley 1983).
+    """
+    return float(1 - 0.05 ** (1 / samples)) if samples else 1.0
+
+
+def weigh(
+    names: Sequence[str],
+    trials: Iterable[Trial],
+    rules: Judging,
+    walls: Collection[str] = frozenset(),
+) -> tuple[Verdict, ...]:
+    """One verdict for each of a context's names.
+
+    Args:
+        names: the context's pattern.
+        trials: its evidence.
+        rules: how much is enough.
+        walls: looks that pages of different paths share: what such a page did not show, nobody saw.
+    """
+    evidence = [_unwalled(trial, walls) for trial in trials]
+    important = {name: v for name in names if (v := _important(name, evidence, rules)) is not None}
+    held_back = {t.blamed for t in evidence if t.outcome == "invalid"}
+    removable = frozenset(
+        name
+        for name in names
+        if name not in important
+        and name not in held_back
+        and any(name in t.removed for t in evidence if t.outcome == "same")
+    )
+    support = _support(evidence, removable, [n for n in names if n not in removable])
+    return tuple(
+        important[name] if name in important else _open(name, evidence, support, removable, rules)
+        for name in names
+    )
+
+
+def review(site: Sequence[Judged], rules: Judging) -> list[ContextVerdicts]:
+    """The verdicts of a whole site, weighed with what its contexts say of each other.
+
+    Two things show only here: pages of different paths that look the same (a consent wall, a block
+    page, a log-in page; nothing was seen there), and a name that matters on a path in one pattern
+    but seems not to matter on the same path in another.
+    """
+    walls = _walls(trial for judged in site for trial in judged.trials)
+    weighed = [(j.context, weigh(j.context.names, j.trials, rules, walls)) for j in site]
+    matters = {
+        (context.path, verdict.name): context
+        for context, verdicts in weighed
+        for verdict in verdicts
+        if verdict.decision == "important"
+    }
+    return [
+        ContextVerdicts(context, tuple(_veto(context, v, matters, rules) for v in verdicts))
+        for context, verdicts in weighed
+    ]
+
+
+def _unwalled(trial: Trial, walls: Collection[str]) -> Trial:
+    if trial.look not in walls:
+        return trial
+    return replace(trial, outcome="invalid", reason="pages of other paths look just the same")
+
+
+def _important(name: str, trials: Sequence[Trial], rules: Judging) -> Verdict | None:
+    mismatches = [t for t in trials if t.outcome == "different" and t.blamed == name]
+    usable = {t.url for t in trials if t.outcome == "same" and name in t.removed}
+    usable |= {t.url for t in mismatches}
+    if not mismatches or len(mismatches) < rules.threshold * len(usable):
+        return None
+    changed = len({t.url for t in mismatches})
+    reason = f"{mismatches[0].reason} in {changed} of {len(usable)} samples"
+    return Verdict(name, "important", reason, len(usable), _values(name, usable), changed)
+
+
+def _support(
+    trials: Sequence[Trial], removable: frozenset[str], others: Sequence[str]
+) -> list[Trial]:
+    """The trials that speak for removing `removable`: all of it at once, on a page of its own."""
+    together = [t for t in trials if t.outcome == "same" and t.removed >= removable]
+    shown: dict[str, set[tuple[tuple[str, ...], ...]]] = {}
+    for trial in together:
+        kept = tuple(query.values(trial.url, name) for name in others)
+        shown.setdefault(trial.look, set()).add(kept)
+    # One look for different values of what matters: an error, an empty result, the default page.
+    return [t for t in together if not t.look or len(shown[t.look]) == 1]
+
+
+def _open(
+    name: str,
+    trials: Sequence[Trial],
+    support: Sequence[Trial],
+    removable: frozenset[str],
+    rules: Judging,
+) -> Verdict:
+    urls_seen = {t.url for t in support} if name in removable else set()
+    samples, values = len(urls_seen), _values(name, urls_seen)
+    if values >= rules.min_values:
+        reason = f"no change in {samples} samples with {values} values"
+        bound = mismatch_bound(values)
+        return Verdict(name, "neutral", f"{reason}; matters for < {bound:.0%}", samples, values)
+    if name in removable and samples:
+        reason = f"no change, but only {values} of {rules.min_values} values could be tried"
+    else:
+        reason = _obstacle(name, trials)
+    return Verdict(name, "undecided", reason, samples, values)
+
+
+def _obstacle(name: str, trials: Sequence[Trial]) -> str:
+    reasons = [
+        t.reason for t in trials if t.outcome == "invalid" and (name in t.removed or not t.removed)
+    ]
+    return max(set(reasons), key=lambda r: (reasons.count(r), r)) if reasons else "never tried"
+
+
+def _values(name: str, seen: Iterable[str]) -> int:
+    return len({query.values(url, name) for url in seen})
+
+
+def _walls(trials: Iterable[Trial]) -> frozenset[str]:
+    """Looks that the pages of different paths share."""
+    paths: dict[str, set[str]] = {}
+    for trial in trials:
+        if trial.look:
+            paths.setdefault(trial.look, set()).add(_own_path(trial.url))
+    return frozenset(look for look, shown in paths.items() if len(shown) > 1)
+
+
+def _own_path(url: str) -> str:
+    """The path without what is only another way to write it."""
+    path = urls.path(url)
+    head, _, last = path.rpartition("/")
+    return head if last.partition(".")[0] in ("", "index", "default") else path
+
+
+def _veto(
+    context: Context,
+    verdict: Verdict,
+    matters: Mapping[tuple[str, str], Context],
+    rules: Judging,
+) -> Verdict:
+    sister = matters.get((context.path, verdict.name))
+    if verdict.decision != "neutral" or sister is None or verdict.values >= rules.sister_values:
+        return verdict
+    reason = f"no change, but it matters on this path in the pattern {', '.join(sister.names)}"
+    return replace(verdict, decision="undecided", reason=reason)

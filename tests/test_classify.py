@@ -1,0 +1,285 @@
+"""The judge on imagined sites: what is found, and what must never be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from miqps import query, urls
+from miqps.page import Page
+from miqps.settings import JUDGING
+from tests.imagined import SITE, World, decisions, judged, page, reads
+
+VISITS = [f"/p?id={n}&utm_source=s{n}&sid={n}a{n}b{n}c{n}d{n}" for n in range(5)]
+
+
+def found(site, samples=VISITS, **more):
+    return decisions(judged(World(site), list(samples), **more).verdicts)
+
+
+def test_important_and_neutral_are_told_apart() -> None:
+    assert found(reads("id")) == {"id": "important", "utm_source": "neutral", "sid": "neutral"}
+
+
+def test_evidence_is_counted() -> None:
+    verdicts = {v.name: v for v in judged(World(reads("id")), VISITS).verdicts}
+    assert (verdicts["sid"].samples, verdicts["sid"].values) == (5, 5)
+    assert verdicts["sid"].mismatches == 0
+    assert "5 values" in verdicts["sid"].reason
+    # One confirmed change is enough: it is not tried any further.
+    assert (verdicts["id"].samples, verdicts["id"].mismatches) == (1, 1)
+
+
+def test_two_names_that_say_the_same_do_not_both_go() -> None:
+    def story(url: str, visit: int) -> str:
+        said = query.values(url, "story") or query.values(url, "slug")
+        return f"story {said[0] if said else 'front'}"
+
+    samples = [f"/s?story={n}&slug={n}&utm_source=u{n}" for n in range(5)]
+    verdicts = found(story, samples)
+    assert sorted((verdicts["story"], verdicts["slug"])) == ["important", "neutral"]
+    assert verdicts["utm_source"] == "neutral"
+
+
+def test_a_name_that_matters_for_one_value_only_is_kept() -> None:
+    def voucher(url: str, visit: int) -> str:
+        return (
+            f"{query.values(url, 'id')} {'8EUR' if query.values(url, 'v') == ('x6',) else '10EUR'}"
+        )
+
+    samples = [f"/p?id={n}&v=x{n}" for n in range(7)]
+    assert found(voucher, samples)["v"] == "important"
+
+
+def test_further_samples_are_looked_at_with_all_neutral_names_gone() -> None:
+    def rare(url: str, visit: int) -> str:
+        return f"{query.values(url, 'id')} {query.values(url, 'v') == ('x17',)}"
+
+    samples = [f"/p?id=7&v=x{n}" for n in range(25)]
+    assert found(rare, samples, rules=replace(JUDGING, samples=3))["v"] == "important"
+
+
+def test_a_default_value_does_not_hide_what_other_values_do() -> None:
+    """page=1 is all that this pattern ever had; its sister patterns know page=2."""
+
+    def paged(url: str, visit: int) -> str:
+        return f"{urls.path(url)} page {(query.values(url, 'page') or ('1',))[0]}"
+
+    samples = [f"/l?page=1&ref=r{n}" for n in range(5)]
+    assert found(paged, samples)["page"] == "undecided"
+    assert found(paged, samples, pool={"page": ["1", "2"]})["page"] == "important"
+
+
+@pytest.mark.parametrize(
+    ("values", "decision"),
+    [
+        (["a", "b", "c"], "neutral"),
+        (["a", "b"], "undecided"),
+        (["7f3a9c2e1b5d4f60", "00ff11ee22dd33cc"], "neutral"),
+        (["yes"], "undecided"),
+    ],
+    ids=["enough values", "too few words", "opaque ones are made up", "constant"],
+)
+def test_enough_distinct_values_are_needed(values: list[str], decision: str) -> None:
+    samples = [f"/p?id={n}&x={value}" for value in values for n in range(3)]
+    assert found(reads("id"), samples)["x"] == decision
+
+
+def test_values_of_sister_contexts_count() -> None:
+    samples = [f"/p?id={n}&x={v}" for v in ("a", "b") for n in range(3)]
+    assert found(reads("id"), samples, pool={"x": ["a", "c"], "id": []})["x"] == "neutral"
+
+
+# --- what must never happen ---------------------------------------------------------------------
+
+
+def test_errors_are_never_the_same() -> None:
+    def gone(url: str, visit: int) -> Page:
+        return page(url, "404", outcome="status", status=404, reason="status 404")
+
+    assert set(found(gone).values()) == {"undecided"}
+
+
+def test_a_page_that_shows_for_every_address_is_not_agreement() -> None:
+    assert set(found(lambda url, visit: "Please accept our cookies").values()) == {"undecided"}
+
+
+def test_a_block_page_with_a_request_id_is_not_agreement() -> None:
+    blocked = found(lambda url, visit: f"Sorry you are blocked incident {visit}")
+    assert "neutral" not in blocked.values()
+
+
+@pytest.mark.parametrize("burst", range(1, 60))
+def test_a_site_that_blocks_after_a_burst_loses_nothing(burst: int) -> None:
+    normal = reads("id")
+
+    def blocking(url: str, visit: int) -> str | Page:
+        return normal(url, visit) if visit <= burst else "Sorry"
+
+    assert found(blocking)["id"] != "neutral"
+
+
+def test_a_front_page_in_place_of_the_page_is_not_agreement() -> None:
+    def front(url: str, visit: int) -> str | Page:
+        if "miqps-" in url:
+            return page(url, "404", outcome="status", status=404)
+        return "Welcome to the shop"
+
+    assert set(found(front).values()) == {"undecided"}
+
+
+def test_the_front_page_itself_may_be_cleaned() -> None:
+    def front(url: str, visit: int) -> str | Page:
+        if "miqps-" in url:
+            return page(url, "404", outcome="status", status=404)
+        return "Welcome to the shop"
+
+    assert found(front, [f"/?utm_source=s{n}" for n in range(4)])["utm_source"] == "neutral"
+
+
+def test_expired_items_say_nothing_about_what_names_them() -> None:
+    """One item still exists; the others show one and the same page for whatever id."""
+
+    def shop(url: str, visit: int) -> str | Page:
+        if "miqps-" in url:
+            return page(url, "404", outcome="status", status=404)
+        return "item 4" if query.values(url, "id") == ("4",) else "not for sale any more"
+
+    verdicts = found(shop)
+    assert verdicts["id"] == "important"
+    assert verdicts["utm_source"] == "undecided"
+
+
+def test_a_name_that_the_site_puts_back_is_kept() -> None:
+    def back(url: str, visit: int) -> Page:
+        final = url if query.values(url, "sid") or "miqps-" in url else f"{url}&sid=new"
+        return page(url, f"{urls.path(url)} {query.values(url, 'id')}", final_url=final)
+
+    judgement = judged(World(back), VISITS)
+    verdict = next(v for v in judgement.verdicts if v.name == "sid")
+    assert verdict.decision == "important"
+    assert "puts sid back" in verdict.reason
+
+
+def test_a_name_that_leaves_a_cookie_is_kept() -> None:
+    def sticky(url: str, visit: int) -> Page:
+        cookies = {"session@shop.example": str(visit)}
+        cookies |= {f"aff@{n}": v for n in query.values(url, "utm_source") for v in [n]}
+        return page(url, f"{urls.path(url)} {query.values(url, 'id')}", cookies=cookies)
+
+    judgement = judged(World(sticky), VISITS)
+    assert decisions(judgement.verdicts) == {
+        "id": "important",
+        "utm_source": "important",
+        "sid": "neutral",
+    }
+
+
+def test_a_session_cookie_that_always_changes_is_no_state() -> None:
+    def session(url: str, visit: int) -> Page:
+        shown = f"{urls.path(url)} {query.values(url, 'id')}"
+        return page(url, shown, cookies={"session@shop.example": str(visit)})
+
+    assert found(session)["sid"] == "neutral"
+
+
+# --- noise --------------------------------------------------------------------------------------
+
+
+def test_what_moves_by_itself_is_looked_past() -> None:
+    def noisy(url: str, visit: int) -> str:
+        return f"{urls.path(url)} item {query.values(url, 'id')} request {visit}"
+
+    assert found(noisy) == {"id": "important", "utm_source": "neutral", "sid": "neutral"}
+
+
+def test_a_page_that_moves_all_over_is_not_judged() -> None:
+    assert set(found(lambda url, visit: f"{visit} {visit}").values()) == {"undecided"}
+
+
+def test_a_passing_difference_is_not_believed() -> None:
+    normal = reads("id")
+    verdicts = found(lambda url, visit: normal(url, visit) + (" pop-up" if visit == 9 else ""))
+    assert verdicts["utm_source"] != "important"
+
+
+# --- the paper's knobs --------------------------------------------------------------------------
+
+
+def test_with_a_threshold_a_rare_change_is_let_go() -> None:
+    def rare(url: str, visit: int) -> str:
+        return f"{query.values(url, 'id')} {query.values(url, 'v') == ('x1',)}"
+
+    samples = [f"/p?id=7&v=x{n}" for n in range(10)]
+    assert found(rare, samples, rules=replace(JUDGING, threshold=0.5))["v"] == "neutral"
+    assert found(rare, samples)["v"] == "important"
+
+
+def test_early_exit_spends_no_more_than_it_must() -> None:
+    world = World(reads("id"))
+    judged(world, VISITS)
+    without_id = [render for render in world.log if "id=" not in render.url.split("&")[0]]
+    assert len([r for r in without_id if "utm_source" in r.url]) <= 2
+
+
+def test_every_render_is_made_once_and_shared() -> None:
+    world = World(reads("id"))
+    judged(world, [*VISITS, *(f"/p?id=1&utm_source=t{n}&sid=1" for n in range(4))])
+    assert set(world.log.values()) == {1}
+
+
+# --- ask and tell -------------------------------------------------------------------------------
+
+
+NAMES = ["a", "b", "c", "d"]
+
+
+@given(
+    important=st.sets(st.sampled_from(NAMES)),
+    pair=st.booleans(),
+    order=st.randoms(use_true_random=False),
+)
+def test_nothing_important_goes_on_any_site(important, pair, order) -> None:
+    """Whatever a deterministic site reads, the URL without the neutral names shows the same."""
+
+    def site(url: str, visit: int) -> str | Page:
+        if not url.startswith(f"{SITE}/p"):
+            return page(url, "404", outcome="status", status=404)
+        shown = [f"{n}{query.values(url, n)}" for n in sorted(important)]
+        if pair:
+            shown.append(str(query.values(url, "c") or query.values(url, "d")))
+        return " ".join(["page", *shown]).replace(", ", ",")
+
+    samples = [f"/p?a=a{n}&b=b{n % 3}&c=c{n}&d=c{n}" for n in range(6)]
+    order.shuffle(samples)
+    verdicts = found(site, samples)
+    neutral = {name for name, decision in verdicts.items() if decision == "neutral"}
+    for sample in samples:
+        assert site(SITE + query.remove(sample, neutral), 0) == site(SITE + sample, 0)
+    assert not neutral & important
+
+
+@given(st.integers(0, 60))
+def test_a_judgement_that_was_cut_off_ends_the_same(cut: int) -> None:
+    """Showing a fresh judge what was rendered before gives the very same judgement."""
+    from miqps.classify import Judge, Judgement, Task
+    from miqps.urls import context_of
+    from miqps.view import Render
+    from tests.imagined import ByTitle
+
+    full = tuple(SITE + visit for visit in VISITS)
+    context = context_of(full[0])
+    assert context is not None
+    world = World(reads("id"))
+    pages: dict[Render, Page] = {}
+    judge = Judge(Task(context, full, {}), ByTitle())
+    while not isinstance(wants := judge.next(pages), Judgement):
+        for render in wants:
+            pages[render] = world.render(render)
+            if len(pages) == cut:
+                judge = Judge(Task(context, full, {}), ByTitle())
+                break
+    assert wants == judged(World(reads("id")), VISITS)

@@ -1,0 +1,242 @@
+"""The driver: what is rendered once, what is never rendered, and how a run goes on."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from pathlib import Path
+
+import pytest
+
+from miqps import query, urls
+from miqps.page import Page
+from miqps.probe import Plan, Prober, known_site
+from miqps.publish import publish
+from miqps.settings import JUDGING
+from miqps.store import Observation, Store
+from miqps.view import Render
+from tests.imagined import SITE, ByTitle, Site, page, reads
+
+
+class Imagined:
+    """An engine over an imagined site. Ends with an error after `limit` renders."""
+
+    slots = 2
+
+    def __init__(self, site: Site, limit: int | None = None) -> None:
+        self.site = site
+        self.limit = limit
+        self.log: Counter[Render] = Counter()
+        self.most_at_once = 0
+        self._wanted: deque[Render] = deque()
+
+    def submit(self, render: Render) -> None:
+        self._wanted.append(render)
+        self.most_at_once = max(self.most_at_once, len(self._wanted))
+
+    def wait(self, timeout: float | None = None) -> tuple[Render, Page] | None:
+        if self.limit is not None and sum(self.log.values()) >= self.limit:
+            raise KeyboardInterrupt
+        render = self._wanted.popleft()
+        self.log[render] += 1
+        shown = self.site(render.url, sum(self.log.values()))
+        return render, shown if isinstance(shown, Page) else page(render.url, shown)
+
+    def close(self) -> None: ...
+
+
+@pytest.fixture(autouse=True)
+def _by_title(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("miqps.probe.get_content_id", lambda name: ByTitle())
+
+
+@pytest.fixture
+def store(tmp_path: Path):
+    with Store.open(tmp_path / "miqps.db") as opened:
+        yield opened
+
+
+VISITS = [f"{SITE}/p?id={n}&utm_source=s{n}" for n in range(5)]
+
+
+def add(store: Store, *found: str) -> None:
+    store.corpus.add(Observation(url) for url in found)
+
+
+def probe(store: Store, engine: Imagined, **plan: object) -> Prober:
+    prober = Prober(store, engine, Plan(delay=0, **plan))  # type: ignore[arg-type]
+    prober.run()
+    return prober
+
+
+def published(store: Store) -> dict[tuple[str, str], str]:
+    publish(store, 1, JUDGING)
+    newest = store.maps.newest()
+    assert newest is not None
+    return {
+        (c.context.path, v.name): v.decision
+        for s in newest.sites.values()
+        for c in s.contexts
+        for v in c.verdicts
+    }
+
+
+def test_a_run_judges_everything_that_was_recorded(store: Store) -> None:
+    add(store, *VISITS, *(f"{SITE}/q?x={n}&id={n}" for n in range(4)))
+    engine = Imagined(reads("id"))
+    prober = probe(store, engine)
+    assert published(store) == {
+        ("/p", "id"): "important",
+        ("/p", "utm_source"): "neutral",
+        ("/q", "id"): "important",
+        ("/q", "x"): "neutral",
+    }
+    assert (prober.progress.contexts, prober.progress.judged) == (2, 2)
+    assert prober.progress.renders == sum(engine.log.values())
+
+
+def test_contexts_share_what_they_render(store: Store) -> None:
+    add(store, *VISITS, *(f"{SITE}/p?id={n}" for n in range(5)))
+    engine = Imagined(reads("id"))
+    prober = probe(store, engine)
+    assert set(engine.log.values()) == {1}
+    assert prober.progress.shared > 0
+
+
+def test_what_was_judged_is_left_alone_until_more_is_known(store: Store) -> None:
+    add(store, *VISITS)
+    probe(store, Imagined(reads("id")))
+    assert not probe(store, idle := Imagined(reads("id"))).progress.contexts
+    assert not idle.log
+    add(store, f"{SITE}/p?id=9&utm_source=s9")
+    assert not probe(store, idle).progress.contexts, "nothing was open: one more URL is no news"
+    assert probe(store, Imagined(reads("id")), again=True).progress.judged == 1
+
+
+def test_an_open_context_is_judged_again_when_more_is_known(store: Store) -> None:
+    add(store, *VISITS[:2])
+    probe(store, Imagined(reads("id")))
+    assert published(store)["/p", "utm_source"] == "undecided"
+    add(store, *VISITS)
+    probe(store, Imagined(reads("id")))
+    assert published(store)["/p", "utm_source"] == "neutral"
+
+
+@pytest.mark.parametrize("cuts", [(3,), (1, 2, 5), (10, 10), (4, 1, 1, 1, 4)])
+def test_a_run_that_was_cut_off_goes_on_where_it_was(
+    store: Store, tmp_path: Path, cuts: tuple[int, ...]
+) -> None:
+    contexts = [*VISITS, *(f"{SITE}/q?x={n}&id={n}" for n in range(4))]
+    add(store, *contexts)
+    total: Counter[Render] = Counter()
+    for cut in cuts:
+        engine = Imagined(reads("id"), limit=cut)
+        with pytest.raises(KeyboardInterrupt):
+            probe(store, engine)
+        total += engine.log
+    last = Imagined(reads("id"))
+    probe(store, last)
+    total += last.log
+    assert set(total.values()) == {1}, "a render was made twice"
+    with Store.open(tmp_path / "other.db") as undisturbed:
+        add(undisturbed, *contexts)
+        probe(undisturbed, Imagined(reads("id")))
+        assert published(store) == published(undisturbed)
+
+
+def test_a_budget_ends_a_run_and_the_next_goes_on(store: Store) -> None:
+    add(store, *VISITS)
+    first = Imagined(reads("id"))
+    prober = probe(store, first, max_renders=6)
+    assert prober.progress.out_of_budget
+    assert sum(first.log.values()) == 6
+    second = Imagined(reads("id"))
+    assert not probe(store, second).progress.out_of_budget
+    assert not set(first.log) & set(second.log)
+    assert published(store)["/p", "utm_source"] == "neutral"
+
+
+def test_deeds_and_never_touch_urls_are_not_rendered(store: Store) -> None:
+    add(
+        store,
+        *(f"{SITE}/account/logout?next={n}" for n in range(4)),
+        *(f"{SITE}/cart/add?id={n}&ref=r{n}" for n in range(4)),
+        *(f"{SITE}/file?id={n}&X-Amz-Signature=a{n}" for n in range(4)),
+        *(f"{SITE}/p?do=view&id={n}" for n in range(4)),
+        *(f"{SITE}/p?do=logout&x={n}" for n in range(4)),
+    )
+    engine = Imagined(reads("id", "do"))
+    probe(store, engine)
+    asked = [render.url for render in engine.log]
+    assert asked
+    assert not [url for url in asked if "logout" in url or "cart" in url or "Amz" in url]
+
+
+def test_a_site_that_is_down_is_left_for_later(store: Store) -> None:
+    add(store, *(f"{SITE}/{path}?x={n}" for path in "abcdef" for n in range(3)))
+
+    def down(url: str, visit: int) -> Page:
+        return page(url, "", outcome="unreachable", status=None, reason="connection refused")
+
+    prober = probe(store, engine := Imagined(down))
+    assert prober.progress.down == {"shop.example": "connection refused"}
+    assert sum(engine.log.values()) < 20
+    assert store.evidence.verdicts("shop.example") == ()
+    assert probe(store, Imagined(reads())).progress.judged == 6
+
+
+def test_a_passing_failure_is_tried_once_more(store: Store) -> None:
+    add(store, *VISITS)
+    normal = reads("id")
+    failed: set[str] = set()
+
+    def shaky(url: str, visit: int) -> str | Page:
+        if url in failed:
+            return normal(url, visit)
+        failed.add(url)
+        return page(url, "", outcome="timeout", reason="no load event")
+
+    probe(store, Imagined(shaky))
+    assert published(store)["/p", "utm_source"] == "neutral"
+
+
+def test_a_site_that_says_429_is_asked_again_later(store: Store) -> None:
+    add(store, *VISITS)
+    normal = reads("id")
+
+    def busy(url: str, visit: int) -> str | Page:
+        if visit in (4, 9):
+            return page(url, "", outcome="throttled", status=429, retry_after=0.01)
+        return normal(url, visit)
+
+    probe(store, Imagined(busy))
+    assert published(store)["/p", "utm_source"] == "neutral"
+
+
+def test_another_sites_machine_is_asked_one_at_a_time(store: Store) -> None:
+    add(store, *VISITS)
+    probe(store, engine := Imagined(reads("id")))
+    assert engine.most_at_once == 1
+
+
+def test_loopback_is_asked_by_all_browsers(store: Store) -> None:
+    add(store, *(f"http://127.0.0.1:8000/p?id={n}&utm_source=s{n}" for n in range(5)))
+    probe(store, engine := Imagined(reads("id")))
+    assert engine.most_at_once > 1
+
+
+def test_only_the_asked_sites_and_the_most_seen_patterns_are_probed(store: Store) -> None:
+    add(store, *VISITS, *(f"http://other.example/p?id={n}" for n in range(4)))
+    add(store, f"{SITE}/rare?x=1")
+    engine = Imagined(reads("id"))
+    plan = {"hosts": ("shop.example",), "rules": JUDGING.__class__(top_patterns=1)}
+    probe(store, engine, **plan)
+    assert {urls.site(r.url) for r in engine.log} == {"shop.example"}
+    assert not [r for r in engine.log if query.names(r.url) == ("x",)]
+
+
+def test_sites_are_found_by_what_people_call_them(store: Store) -> None:
+    add(store, "http://shop.example:8000/p?id=1", "http://other.example/p?id=1")
+    assert known_site(store, "shop.example:8000") == "shop.example:8000"
+    assert known_site(store, "shop.example") == "shop.example:8000"
+    assert known_site(store, "http://OTHER.example/p") == "other.example"
+    assert known_site(store, "nowhere.example") is None

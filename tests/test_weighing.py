@@ -1,0 +1,121 @@
+"""What evidence is enough for: the rules between trials and verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from miqps.settings import JUDGING
+from miqps.trial import Trial
+from miqps.urls import Context
+from miqps.weighing import Judged, mismatch_bound, review, weigh
+
+
+def same(n: int, *removed: str, path: str = "/p", look: str | None = None) -> Trial:
+    url = f"http://a{path}?a={n}&b={n}&id={n}"
+    digest = f"{path}{n}" if look is None else look
+    return Trial(url, frozenset(removed), "same", look=digest)
+
+
+def different(n: int, *removed: str, blamed: str) -> Trial:
+    url = f"http://a/p?a={n}&b={n}&id={n}"
+    return Trial(url, frozenset(removed), "different", "the content changed", blamed, f"/p{n}")
+
+
+def verdicts(trials, names=("a", "b", "id"), rules=JUDGING, **more):
+    return {v.name: v.decision for v in weigh(names, trials, rules, **more)}
+
+
+FOUND = [different(0, "id", blamed="id")]
+
+
+@pytest.mark.parametrize(
+    ("trials", "decision"),
+    [
+        ([same(n, "a", "b") for n in range(3)], "neutral"),
+        ([same(n, "a", "b") for n in range(2)], "undecided"),
+        ([same(n, "a") for n in range(3)] + [same(n, "b") for n in range(3)], "undecided"),
+        ([same(n, "a", "b", look="one") for n in range(3)], "undecided"),
+        ([same(0, "a", "b")] * 5, "undecided"),
+        ([], "undecided"),
+    ],
+    ids=[
+        "three values, removed together",
+        "two values",
+        "never removed together",
+        "one look for different ids",
+        "one sample many times",
+        "nothing",
+    ],
+)
+def test_what_neutral_needs(trials: list[Trial], decision: str) -> None:
+    assert verdicts([*FOUND, *trials])["a"] == decision
+
+
+def test_what_blocks_one_name_does_not_block_the_others() -> None:
+    """Without b nothing could be seen: a goes by itself."""
+    held = Trial("http://a/p?a=0&b=0&id=0", frozenset({"b"}), "invalid", "status 403", "b")
+    trials = [*FOUND, held, same(1, "b"), *(same(n, "a") for n in range(3))]
+    assert verdicts(trials) == {"a": "neutral", "b": "undecided", "id": "important"}
+
+
+def test_a_look_that_pages_of_other_paths_share_counts_for_nothing() -> None:
+    trials = [*FOUND, *(same(n, "a", "b") for n in range(3))]
+    assert verdicts(trials)["a"] == "neutral"
+    assert verdicts(trials, walls={"/p2"})["a"] == "undecided"
+
+
+def test_the_threshold_is_a_share_of_usable_samples() -> None:
+    trials = [different(0, "a", blamed="a"), *(same(n, "a") for n in range(1, 10))]
+    assert verdicts(trials, ("a",))["a"] == "important"
+    assert verdicts(trials, ("a",), replace(JUDGING, threshold=0.2))["a"] == "neutral"
+
+
+def test_verdicts_say_how_certain_they_are() -> None:
+    (verdict,) = weigh(("a",), [same(n, "a") for n in range(5)], JUDGING)
+    assert verdict.reason == "no change in 5 samples with 5 values; matters for < 45%"
+    assert mismatch_bound(59) == pytest.approx(0.0495, abs=1e-4)
+    assert mismatch_bound(0) == 1.0
+
+
+def test_pages_of_different_paths_that_look_the_same_were_not_seen() -> None:
+    wall = [
+        Judged(
+            Context("a", path, ("a",)),
+            tuple(same(n, "a", path=path, look="wall") for n in range(3)),
+        )
+        for path in ("/p", "/q")
+    ]
+    found = review(wall, JUDGING)
+    assert {v.decision for c in found for v in c.verdicts} == {"undecided"}
+    assert "other paths" in found[0].verdicts[0].reason
+
+
+def test_an_index_page_is_the_folder_it_stands_in() -> None:
+    both = [
+        Judged(
+            Context("a", path, ("a",)),
+            tuple(same(n, "a", path=path, look="home") for n in range(3)),
+        )
+        for path in ("/docs/", "/docs/index.html")
+    ]
+    assert {v.decision for c in review(both, JUDGING) for v in c.verdicts} == {"neutral"}
+
+
+def test_a_name_that_matters_on_the_path_needs_more_to_be_neutral_there() -> None:
+    def sisters(values: int, path: str = "/p"):
+        return [
+            Judged(Context("a", "/p", ("a", "b", "id")), (different(0, "a", blamed="a"),)),
+            Judged(
+                Context("a", path, ("a", "id")),
+                tuple(same(n, "a", path=path) for n in range(values)),
+            ),
+        ]
+
+    def decision(judged: list[Judged]) -> str:
+        return {v.name: v.decision for v in review(judged, JUDGING)[1].verdicts}["a"]
+
+    assert decision(sisters(4)) == "undecided"
+    assert decision(sisters(JUDGING.sister_values)) == "neutral"
+    assert decision(sisters(4, "/other")) == "neutral"
