@@ -187,27 +187,39 @@ class Judge:
     def _together(
         self, samples: Sequence[Sample], removable: frozenset[str]
     ) -> frozenset[str] | None:
-        """Remove all of them at once; gives those that may really go together."""
-        while removable:
-            found = [(sample, self._compare(sample, removable)) for sample in samples]
-            if self._view.wanted:
-                return None
-            differing = []
-            for sample, compared in found:
-                assert compared is not None
-                if compared.outcome == "different":
-                    differing.append(sample)
-                alone = next(iter(removable)) if len(removable) == 1 else None
-                self._note(
-                    sample, removable, compared, alone if compared.outcome == "different" else None
-                )
-            if len(differing) < max(self._rules.threshold * len(found), 1):
-                break
-            kept = self._attribute(differing[0], removable)
-            if kept is None:
-                return None
-            removable -= kept
+        """Remove all of them at once; gives those that may really go together.
+
+        The first sample is settled before the others are looked at: what must stay there, mostly
+        must stay everywhere.
+        """
+        for batch in (samples[:1], samples):
+            while removable:
+                differing = self._differing(batch, removable)
+                if differing is None:
+                    return None
+                if len(differing) < max(self._rules.threshold * len(batch), 1):
+                    break
+                kept = self._attribute(differing[0], removable)
+                if kept is None:
+                    return None
+                removable -= kept
         return removable
+
+    def _differing(self, samples: Sequence[Sample], removed: frozenset[str]) -> list[Sample] | None:
+        """The samples whose content changes without these names; None while pages are wanted."""
+        found = [(sample, self._compare(sample, removed)) for sample in samples]
+        if self._view.wanted:
+            return None
+        alone = next(iter(removed)) if len(removed) == 1 else None
+        differing = []
+        for sample, compared in found:
+            assert compared is not None
+            if compared.outcome == "different":
+                differing.append(sample)
+                self._note(sample, removed, compared, alone)
+            else:
+                self._note(sample, removed, compared)
+        return differing
 
     def _attribute(self, sample: Sample, removable: frozenset[str]) -> frozenset[str] | None:
         """Which names must stay, on a sample that changes when all go: one more is taken at a time.

@@ -56,25 +56,47 @@ def _unseen(a: Page, b: Page) -> Compared | None:
 
 
 def _confirmed(view: View, original: str, stripped: str, repeats: int) -> Compared | None:
-    """The pages differ: is it the parameter, or are they never twice the same?"""
-    again_a, again_b = view.pages(original, 2), view.pages(stripped, 2)
-    if again_a is None or again_b is None:
+    """The pages differ: is it the parameter, or are they never twice the same?
+
+    The original's repeats serve all its comparisons, so they are asked for first: what they teach
+    about its noise is often enough to see that the other side is the same.
+    """
+    again = view.page(original, 1)
+    if again is None:
         return None
-    unseen = _unseen(again_a[1], again_b[1])
-    if unseen is not None:
-        return unseen
-    steady = all(view.same(view.look(url), view.look(url, 1)) for url in (original, stripped))
-    if steady and not view.same(view.look(original, 1), view.look(stripped, 1)):
-        return Compared("different", "the content changed")
-    all_a, all_b = view.pages(original, repeats), view.pages(stripped, repeats)
-    if all_a is None or all_b is None:
+    if not again.seen:
+        return Compared("invalid", f"the page was not always seen: {_why(again)}")
+    if view.same(view.look(original), view.look(original, 1)):
+        stripped_again = view.page(stripped, 1)
+        if stripped_again is None:
+            return None
+        if not stripped_again.seen:
+            return Compared("invalid", f"the page was not always seen: {_why(stripped_again)}")
+        if view.same(view.look(stripped), view.look(stripped, 1)):
+            return Compared("different", "the content changed")
+    return _beside_noise(view, original, stripped, repeats)
+
+
+def _beside_noise(view: View, original: str, stripped: str, repeats: int) -> Compared | None:
+    """Compare outside of what moves by itself, learned from repeats."""
+    pages = view.pages(original, repeats)
+    if pages is None:
         return None
-    for page in (*all_a, *all_b):
-        if not page.seen:
-            return Compared("invalid", f"the page was not always seen: {_why(page)}")
-    a, b = view.identity(original, repeats), view.identity(stripped, repeats)
-    if a.unstable or b.unstable:
-        return Compared("invalid", f"the page is never twice the same: {a.unstable or b.unstable}")
+    if not all(page.seen for page in pages):
+        return Compared("invalid", "the page was not always seen")
+    a = view.identity(original, repeats)
+    if a.unstable:
+        return Compared("invalid", f"the page is never twice the same: {a.unstable}")
+    if view.same(a, view.look(stripped)):
+        return Compared("same", "outside of what moves by itself")
+    pages = view.pages(stripped, repeats)
+    if pages is None:
+        return None
+    if not all(page.seen for page in pages):
+        return Compared("invalid", "without it the page was not always seen")
+    b = view.identity(stripped, repeats)
+    if b.unstable:
+        return Compared("invalid", f"the page is never twice the same: {b.unstable}")
     if view.same(a, b):
         return Compared("same", "outside of what moves by itself")
     return Compared("different", "the content changed, beside what moves by itself")

@@ -75,7 +75,7 @@ def swapped(
     for name, known in tried.items():
         new = [value for value in pool.get(name, ()) if value not in known]
         del new[max(most - len(known), 0) :]
-        made_from = sorted(value for value in known if opaque(value))
+        made_from = sorted(value for value in {*known, *new} if opaque(value))
         while len(known) + len(new) < least and made_from:
             made = lookalike(made_from[0], len(new))
             if made in known or made in new:
@@ -104,8 +104,10 @@ def opaque(value: str) -> bool:
         return False
     digits = sum(c.isdigit() for c in value)
     changes = sum(a.isdigit() != b.isdigit() for a, b in pairwise(value) if a.isalnum())
-    letters = any(c.isalpha() for c in value)
-    return digits >= 10 if not letters else len(value) >= 8 and digits > 0 and changes >= 3
+    if not any(c.isalpha() for c in value):
+        return digits >= 10
+    hexadecimal = all(c in string.hexdigits for c in value)
+    return len(value) >= 8 and digits > 0 and (changes >= 3 or hexadecimal)
 
 
 def lookalike(value: str, number: int) -> str:

@@ -7,7 +7,7 @@ Everything else is kept, with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from miqps import query, urls
@@ -72,16 +72,23 @@ def review(site: Sequence[Judged], rules: Judging) -> list[ContextVerdicts]:
     but seems not to matter on the same path in another.
     """
     walls = _walls(trial for judged in site for trial in judged.trials)
-    weighed = [(j.context, weigh(j.context.names, j.trials, rules, walls)) for j in site]
-    matters = {
-        (context.path, verdict.name): context
-        for context, verdicts in weighed
-        for verdict in verdicts
-        if verdict.decision == "important"
-    }
+    weighed = [
+        ContextVerdicts(j.context, weigh(j.context.names, j.trials, rules, walls)) for j in site
+    ]
+    matters: dict[tuple[str, str], list[ContextVerdicts]] = {}
+    for found in weighed:
+        for verdict in found.verdicts:
+            if verdict.decision == "important":
+                matters.setdefault((found.context.path, verdict.name), []).append(found)
     return [
-        ContextVerdicts(context, tuple(_veto(context, v, matters, rules) for v in verdicts))
-        for context, verdicts in weighed
+        ContextVerdicts(
+            found.context,
+            tuple(
+                _veto(found.context, v, matters.get((found.context.path, v.name), ()), rules)
+                for v in found.verdicts
+            ),
+        )
+        for found in weighed
     ]
 
 
@@ -163,13 +170,18 @@ def _own_path(url: str) -> str:
 
 
 def _veto(
-    context: Context,
-    verdict: Verdict,
-    matters: Mapping[tuple[str, str], Context],
-    rules: Judging,
+    context: Context, verdict: Verdict, sisters: Sequence[ContextVerdicts], rules: Judging
 ) -> Verdict:
-    sister = matters.get((context.path, verdict.name))
-    if verdict.decision != "neutral" or sister is None or verdict.values >= rules.sister_values:
+    """Keep what matters in a sister pattern, unless it was seen not to matter here many times.
+
+    Where this pattern is what cleaning leaves of the sister, it is always kept: the cleaned URL may
+    be cleaned again.
+    """
+    if verdict.decision != "neutral" or not sisters:
         return verdict
-    reason = f"no change, but it matters on this path in the pattern {', '.join(sister.names)}"
+    is_left_over = any(set(s.context.names) - s.neutral == set(context.names) for s in sisters)
+    if verdict.values >= rules.sister_values and not is_left_over:
+        return verdict
+    names = ", ".join(sisters[0].context.names)
+    reason = f"no change, but it matters on this path in the pattern {names}"
     return replace(verdict, decision="undecided", reason=reason)

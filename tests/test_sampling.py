@@ -59,6 +59,7 @@ def test_values_are_swapped_in_for_all_names_at_once() -> None:
         ("IwAR0abcXYZ123", True),
         ("2.1234567.89.1600000000-111.222", True),
         ("1712345678901", True),
+        ("deadbeef01", True),
         ("spring_sale", False),
         ("launch2026", False),
         ("title-asc", False),

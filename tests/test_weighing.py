@@ -119,3 +119,15 @@ def test_a_name_that_matters_on_the_path_needs_more_to_be_neutral_there() -> Non
     assert decision(sisters(4)) == "undecided"
     assert decision(sisters(JUDGING.sister_values)) == "neutral"
     assert decision(sisters(4, "/other")) == "neutral"
+
+
+def test_what_is_left_of_a_url_is_not_cleaned_further() -> None:
+    """The wire sees a cleaned URL again: a must not go from it when it had to stay before."""
+    whole = Judged(
+        Context("a", "/p", ("a", "b")),
+        (different(0, "a", blamed="a"), *(same(n, "b") for n in range(9))),
+    )
+    rest = Judged(Context("a", "/p", ("a",)), tuple(same(n, "a") for n in range(20)))
+    found = review([whole, rest], JUDGING)
+    assert found[0].neutral == {"b"}
+    assert found[1].neutral == frozenset()

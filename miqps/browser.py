@@ -1,0 +1,160 @@
+"""Renders URLs in Chromium: each in a clean profile, each ending in a `Page`, whatever happens."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+from miqps import __version__, bidi, driver, outcome
+from miqps.driver import BrowserError
+from miqps.page import Outcome, Page
+from miqps.settings import PROBER_TOKEN
+from miqps.visit import Limits, Restless, Seen, Visit
+from miqps.watch import EVENTS, Crashed
+
+__all__ = ["Browser", "BrowserError"]
+
+_DAY = 86_400
+
+
+class Browser:
+    """One Chromium, started when it is first needed and replaced when it dies.
+
+    For one thread at a time. Every visit has a profile of its own, so no cookie, cache, storage or
+    service worker of one is seen by another.
+
+    Args:
+        binary: the browser's path; without it MIQPS_BROWSER, then the system's.
+        limits: where a visit ends whatever the page does.
+
+    Raises:
+        BrowserError: there is no browser, or it does not start.
+    """
+
+    def __init__(self, binary: str | None = None, limits: Limits | None = None) -> None:
+        self._binary = binary
+        self._limits = limits or Limits()
+        self._driver: driver.Driver | None = None
+        self.phases: dict[str, float] = {}
+        """Milliseconds by step of the last render."""
+        self._start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the browser; a later render starts another."""
+        if self._driver is not None:
+            driver.stop(self._driver)
+            self._driver = None
+
+    def render(self, url: str) -> Page:
+        """What a first-time visitor sees at a URL.
+
+        Never raises for what a page does to the browser.
+
+        Raises:
+            BrowserError: the browser died and no other starts.
+        """
+        begun = time.monotonic()
+        try:
+            scheme = urlsplit(url).scheme.lower()
+        except ValueError:
+            scheme = ""
+        if scheme not in ("http", "https"):
+            return Page(url, "refused", "only http and https are visited")
+        self.phases = {}
+        return self._visit(url, begun)
+
+    def _visit(self, url: str, begun: float) -> Page:
+        visit = Visit(self._start(), self._limits)
+        # The page's clock shows the day's beginning: dates are right, and equal all day.
+        base = int(time.time()) // _DAY * _DAY * 1000
+        named: Outcome
+        try:
+            try:
+                page = self._see(visit, url, base, begun)
+            except Restless as error:
+                page = Page(url, "timeout", str(error), milliseconds=_since(begun))
+            closing = time.monotonic()
+            visit.close()
+            self.phases["close"] = _since(closing)
+            return page
+        except bidi.Late:
+            named, reason = "timeout", "the page does not answer"
+        except (Crashed, bidi.Gone, bidi.BidiError) as error:
+            named, reason = "crashed", str(error) or "the page's process ended"
+        self._kill()
+        return Page(url, named, reason, milliseconds=_since(begun))
+
+    def _see(self, visit: Visit, url: str, base: int, begun: float) -> Page:
+        seen = visit.see(url, base)
+        self.phases = dict(seen.phases)
+        return _page(url, seen, begun)
+
+    def _start(self) -> bidi.Connection:
+        if self._driver is None:
+            self._driver = driver.start(self._binary)
+            try:
+                _introduce(self._driver)
+            except (bidi.Late, bidi.Gone, bidi.BidiError) as error:
+                self._kill()
+                raise BrowserError(f"the browser is not one that can be used: {error}") from error
+        return self._driver.connection
+
+    def _kill(self) -> None:
+        if self._driver is not None:
+            driver.stop(self._driver, kill=True)
+            self._driver = None
+
+
+def _introduce(running: driver.Driver) -> None:
+    """Sets what holds for all visits of a browser: its name, no downloads, the events wanted."""
+    until = time.monotonic() + 15
+    call = running.connection.call
+    call("session.subscribe", until, events=list(EVENTS))
+    call("browser.setDownloadBehavior", until, downloadBehavior={"type": "denied"})
+    context = call("browsingContext.getTree", until)["contexts"][0]["context"]
+    answer = call(
+        "script.evaluate",
+        until,
+        expression="navigator.userAgent",
+        target={"context": context},
+        awaitPromise=False,
+    )
+    agent = str(answer["result"]["value"]).replace("HeadlessChrome", "Chrome")
+    call("emulation.setUserAgentOverride", until, userAgent=f"{agent} {PROBER_TOKEN}/{__version__}")
+
+
+def _page(url: str, seen: Seen, begun: float) -> Page:
+    named, reason = outcome.name(seen.sight)
+    # What is not the page must not be compared with anything, so it is not handed on.
+    shown = named in ("seen", "redirected")
+    return Page(
+        url,
+        named,
+        reason,
+        status=seen.sight.status,
+        final_url=seen.sight.final_url,
+        title=seen.sight.title,
+        leaves=seen.sight.leaves if shown else (),
+        pixels=seen.pixels if shown else None,
+        height=seen.height,
+        cookies=seen.cookies,
+        retry_after=outcome.retry_after(seen.retry_after, time.time()),
+        milliseconds=_since(begun),
+    )
+
+
+def _since(moment: float) -> float:
+    return (time.monotonic() - moment) * 1000

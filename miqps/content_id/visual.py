@@ -1,0 +1,260 @@
+"""Two pages are the same when they look the same: leaf by leaf, and pixel by pixel.
+
+Two witnesses, and both must say "same". The list of visible leaves sees every digit and every
+colour and survives a shifted layout; it does not see what is inside pictures, canvases and closed
+components. The picture at a quarter of its size sees those, and keeps one changed digit in 11 px
+type: repeats are equal to the bit, the smallest change of a letter moves a block by 27 of 255.
+
+Where repeats of one URL differ, what moves is learned: of each leaf only the attributes that moved,
+of the picture the boxes of those leaves and the blocks that moved. The comparison leaves that out,
+on either side. Where too much moves, or the very content, nothing is said: `unstable`.
+
+Misses: what is not visible (links' targets, metadata), sound, all but the first frame of moving
+pictures, and a change that is only in what also moves by itself. A page with pictures where none
+was taken (below 60,000 px, or further down in a box that scrolls) is unstable.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from miqps.content_id import Identity
+from miqps.content_id.align import align, place
+from miqps.content_id.mask import Box, Mask, area, cover, difference, empty, grown
+from miqps.page import Leaf, Page, Pixels
+
+MOST_AREA = 0.20
+"""The share of the page that may move on one side. Without a cap a tenth of the changes made under
+noise were missed."""
+MOST_AREA_BOTH = 0.30
+"""The share left out when two pages are compared: what moves on either side, mostly in common."""
+MOST_LEAVES = 0.34
+"""The share of leaves whose words or looks may move, or that may come and go."""
+FEW_LEAVES = 3
+"""So many may always move: a clock, an advert and a request number are the half of a short page."""
+MAIN_PICTURE = 20_000
+"""Square CSS px from which on the biggest picture is content: 200 by 100."""
+
+TEXT, STYLE, BOX, COMES_AND_GOES = 1, 2, 4, 8
+
+Key = tuple[str, str, str]
+
+_PICTURES = re.compile(r"/(img|canvas|svg|video|iframe|object|embed|input)\[\d+\]$")
+_PRICE = re.compile(
+    r"[$€£¥₹]\s?\d|\d\s?[$€£¥₹]|\b(USD|EUR|GBP|CHF)\s?\d|\d\s?(USD|EUR|GBP|CHF|kr|zł)\b"
+)
+_SIZE = re.compile(r"size:([\d.]+)px")
+
+
+@dataclass(frozen=True, eq=False)
+class Look(Identity):
+    """How a URL looks, and what of it moves by itself."""
+
+    title: str = ""
+    leaves: tuple[Leaf, ...] = ()
+    moves: tuple[int, ...] = ()
+    """For each leaf the attributes that moved, as bits."""
+    strays: frozenset[Key] = field(default_factory=frozenset)
+    """Leaves that were in some renders only."""
+    pixels: Pixels | None = None
+    """None where heights vary: then the page has no pictures, and the leaves speak alone."""
+    mask: Mask | None = None
+    """True where the picture moved; as high and wide as the picture."""
+
+
+class Visual:
+    """The default content ID: what the page looks like."""
+
+    name = "visual"
+
+    def of(self, page: Page, *repeats: Page) -> Look:
+        """How a URL looks, and what moves between its renders."""
+        digest = _digest(page)
+        for each in (page, *repeats):
+            if each.pixels is None:
+                return Look(digest, f"not seen: {each.outcome} {each.reason}".rstrip())
+            if any(_is_picture(leaf) and _below(leaf, each.pixels) for leaf in each.leaves):
+                return Look(digest, "there are pictures below what was captured")
+        others = [each for each in repeats if _digest(each) != digest]
+        if any(each.title != page.title for each in others):
+            return Look(digest, "the title moves")
+        moves, strays, boxes = _learn(page, others)
+        pixels: Pixels | None = page.pixels
+        mask: Mask | None = None
+        if any(_shape(each) != _shape(page) for each in others):
+            if any(_is_picture(leaf) for leaf in page.leaves):
+                return Look(digest, "the height moves, and there are pictures to compare")
+            pixels = None
+        elif pixels is not None:
+            mask = empty(pixels)
+            cover(mask, boxes)
+            for each in others:
+                if each.pixels is not None:
+                    mask |= grown(difference(pixels, each.pixels))
+        why = _too_much(page.leaves, moves, mask)
+        return Look(digest, why, page.title, page.leaves, moves, strays, pixels, mask)
+
+    def same(self, a: Identity, b: Identity) -> bool:
+        """Whether two URLs look the same outside of what moves on either side."""
+        if not isinstance(a, Look) or not isinstance(b, Look):
+            raise TypeError("not made by this content ID")
+        if a.unstable or b.unstable:
+            return False
+        if a.digest == b.digest:
+            return True
+        if a.title != b.title:
+            return False
+        boxes = _compare_leaves(a, b)
+        return boxes is not None and _compare_pixels(a, b, boxes)
+
+
+def _digest(page: Page) -> str:
+    look = hashlib.sha256(json.dumps([page.title, page.leaves]).encode("ascii"))
+    if page.pixels is not None:
+        look.update(repr(page.pixels.shape).encode("ascii"))
+        look.update(np.ascontiguousarray(page.pixels).data)
+    return look.hexdigest()
+
+
+def _shape(page: Page) -> tuple[int, ...]:
+    return () if page.pixels is None else page.pixels.shape
+
+
+def _key(leaf: Leaf) -> Key:
+    return leaf.path, leaf.text, leaf.style
+
+
+def _differs(a: Leaf, b: Leaf) -> int:
+    return (
+        (TEXT if a.text != b.text else 0)
+        | (STYLE if a.style != b.style else 0)
+        | (BOX if a.box != b.box else 0)
+    )
+
+
+def _learn(page: Page, others: Sequence[Page]) -> tuple[tuple[int, ...], frozenset[Key], list[Box]]:
+    """What moves: bits for each leaf, the leaves that come and go, and where all of them were."""
+    moves = [0] * len(page.leaves)
+    strays: set[Key] = set()
+    boxes: list[Box] = []
+    for other in others:
+        pairs = align(page.leaves, other.leaves)
+        for i, j in pairs:
+            moved = _differs(page.leaves[i], other.leaves[j])
+            moves[i] |= moved
+            if moved:
+                boxes += (page.leaves[i].box, other.leaves[j].box)
+        here, there = {i for i, _ in pairs}, {j for _, j in pairs}
+        for i, leaf in enumerate(page.leaves):
+            if i not in here:
+                moves[i] |= COMES_AND_GOES
+                strays.add(_key(leaf))
+                boxes.append(leaf.box)
+        for j, leaf in enumerate(other.leaves):
+            if j not in there:
+                strays.add(_key(leaf))
+                boxes.append(leaf.box)
+    return tuple(moves), frozenset(strays), boxes
+
+
+def _too_much(leaves: Sequence[Leaf], moves: Sequence[int], mask: Mask | None) -> str:
+    """Why the rest says too little about the page; "" when it says enough."""
+    changing = [bool(bits & ~BOX) for bits in moves]
+    if any(moved and "/h1[" in leaf.path for leaf, moved in zip(leaves, changing, strict=True)):
+        return "the main heading moves"
+    price = _main(leaves, _price_size)
+    if price is not None and changing[price]:
+        return "the main price moves"
+    if sum(changing) > max(FEW_LEAVES, MOST_LEAVES * len(leaves)):
+        return f"{sum(changing)} of {len(leaves)} leaves move"
+    if mask is None:
+        return ""
+    if mask.mean() > MOST_AREA:
+        return f"{mask.mean():.0%} of the picture moves"
+    picture = _main(leaves, _picture_area)
+    if picture is not None:
+        part = mask[area(leaves[picture].box)]
+        if changing[picture] or (part.size and part.mean() > 0.1):
+            return "the main picture moves"
+    return ""
+
+
+def _main(leaves: Sequence[Leaf], weight: Callable[[Leaf], float]) -> int | None:
+    """The first leaf of the greatest weight; None when none has any."""
+    best, found = 0.0, None
+    for i, leaf in enumerate(leaves):
+        heavy = weight(leaf)
+        if heavy > best:
+            best, found = heavy, i
+    return found
+
+
+def _price_size(leaf: Leaf) -> float:
+    size = _SIZE.search(leaf.style)
+    return float(size.group(1)) if size and _PRICE.search(leaf.text) else 0.0
+
+
+def _picture_area(leaf: Leaf) -> float:
+    area = float(leaf.box[2] * leaf.box[3])
+    return area if area >= MAIN_PICTURE and _PICTURES.search(leaf.path) else 0.0
+
+
+def _is_picture(leaf: Leaf) -> bool:
+    return bool(_PICTURES.search(leaf.path)) or "picture:" in leaf.style
+
+
+def _below(leaf: Leaf, pixels: Pixels) -> bool:
+    """Whether a leaf is where no picture was taken: too far down, or in a box that scrolls."""
+    return leaf.box[1] >= len(pixels) * 4
+
+
+def _compare_leaves(a: Look, b: Look) -> list[Box] | None:
+    """Where leaves move on either side; None when the others differ."""
+    strays = a.strays | b.strays
+    one = [
+        (leaf, bits)
+        for leaf, bits in zip(a.leaves, a.moves, strict=True)
+        if _key(leaf) not in strays
+    ]
+    two = [
+        (leaf, bits)
+        for leaf, bits in zip(b.leaves, b.moves, strict=True)
+        if _key(leaf) not in strays
+    ]
+    if len(one) != len(two):
+        return None
+    boxes: list[Box] = []
+    for (left, left_bits), (right, right_bits) in zip(one, two, strict=True):
+        moves = left_bits | right_bits
+        if moves & TEXT:
+            # Other words take another room.
+            moves |= BOX
+        if left.path != right.path and place(left.path) != place(right.path):
+            return None
+        if _differs(left, right) & ~moves:
+            return None
+        if moves:
+            boxes += (left.box, right.box)
+    return boxes
+
+
+def _compare_pixels(a: Look, b: Look, boxes: Iterable[Box]) -> bool:
+    if a.pixels is None or b.pixels is None:
+        return not any(_is_picture(leaf) for leaf in (*a.leaves, *b.leaves))
+    if a.pixels.shape != b.pixels.shape:
+        return False
+    moved = difference(a.pixels, b.pixels)
+    if not moved.any():
+        return True
+    mask = empty(a.pixels)
+    for each in (a.mask, b.mask):
+        if each is not None:
+            mask |= each
+    cover(mask, boxes)
+    return bool(mask.mean() <= MOST_AREA_BOTH and not (moved & ~mask).any())

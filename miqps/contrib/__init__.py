@@ -1,0 +1,1 @@
+"""Bridges to other programs; each needs its own optional extra."""

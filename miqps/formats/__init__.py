@@ -1,0 +1,1 @@
+"""Readers of what people already have: one file a format."""

@@ -1,0 +1,222 @@
+"""What is known about one site, ready for the look-up.
+
+`SiteIndex.decide` is the whole policy and gives reasons. For the hot path its answer is worked out
+beforehand for every pattern that drops something: `plain` holds, per path template, what goes.
+Patterns whose answer depends on more than template and names are left out and marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from miqps import classes
+from miqps.mapping import ALL_PATHS, ContextVerdicts, SiteMap, Verdict
+from miqps.rules import Rules, SiteRules
+from miqps.urls import path_template
+
+Layer = Literal["class", "keep rule", "strip rule", "verdict", "inferred", "unknown"]
+Pattern = frozenset[str]
+
+NOTHING: frozenset[str] = frozenset()
+
+
+_NO_PATTERNS: dict[Pattern, frozenset[str]] = {}
+
+
+DECIDE = ("",)
+"""Stands for the action names of a pattern on which only `decide` knows: a static rule looks at the
+raw path, or the names are not what they look like in the raw query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What happens to one name, which layer says so, and why."""
+
+    name: str
+    kept: bool
+    layer: Layer
+    reason: str
+    verdict: Verdict | None = None
+
+
+class SiteIndex:
+    """The verdicts and rules of one site."""
+
+    __slots__ = (
+        "_by_context",
+        "careful",
+        "everywhere",
+        "map",
+        "off",
+        "patterns",
+        "plain",
+        "rules",
+    )
+
+    def __init__(self, map: SiteMap, rules: SiteRules, off: frozenset[str]) -> None:
+        self.map = map
+        self.rules = rules
+        self.off = off
+        self.patterns: dict[Pattern, tuple[str, ...]] = {}
+        """Patterns that drop something somewhere, and their names whose values may show a
+        never-touch class."""
+        self.plain: dict[str, dict[Pattern, frozenset[str]]] = {}
+        """Path template to pattern to the names that go."""
+        self.everywhere: dict[Pattern, frozenset[str]] = {}
+        """The same for the scope of all paths, where `plain` says nothing."""
+        self.careful = rules.strips or bool(map.inferred)
+        """Whether patterns without a verdict of their own have to be decided too."""
+        self._by_context: dict[tuple[str, tuple[str, ...]], ContextVerdicts] | None = None
+
+    def template(self, path: str) -> str:
+        """The template of a raw path on this site."""
+        return path_template(path, self.map.open_prefixes)
+
+    def dropped_below(self, path: str) -> dict[Pattern, frozenset[str]] | None:
+        """What goes on this raw path, by pattern; None when the path is in a never-touch class."""
+        found = self.plain.get(path_template(path, self.map.open_prefixes), _NO_PATTERNS)
+        # Without open prefixes a template shows what its paths show: told when it was built.
+        is_told = not self.map.open_prefixes and not self.everywhere
+        return found if is_told or not classes.class_of_path(path, self.off) else None
+
+    def decide(
+        self, path: str, names: tuple[str, ...], query_text: str, for_key: bool = False
+    ) -> list[Ruling]:
+        """What happens to each name of a URL, in the order given.
+
+        Never-touch classes come first, then keep rules, strip rules, the verdict for exactly this
+        path and pattern, the one for this pattern on all paths, then what was inferred for single
+        names. What nobody knows stays.
+        """
+        label = (
+            classes.class_of_names(names, self.off)
+            or classes.class_of_path(path, self.off)
+            or classes.class_of_values(query_text, self.off)
+        )
+        if label:
+            return [Ruling(name, True, "class", label) for name in names]
+        find = self._finder(path, names)
+        return [self._ruling(path, name, find, for_key) for name in names]
+
+    def _ruling(
+        self, path: str, name: str, find: Callable[[str], tuple[Layer, Verdict] | None], key: bool
+    ) -> Ruling:
+        by_rule = self.rules.decide(path, name)
+        if by_rule is not None:
+            action, rule = by_rule
+            why = f"{rule.source}: {rule.reason}" if rule.reason else rule.source
+            kept = action == "keep"
+            return Ruling(name, kept, "keep rule" if kept else "strip rule", why)
+        found = find(name)
+        if found is None:
+            return Ruling(name, True, "unknown", "no verdict for this site, path and pattern")
+        layer, verdict = found
+        decision = verdict.key or verdict.decision if key else verdict.decision
+        return Ruling(name, decision != "neutral", layer, f"{decision}: {verdict.reason}", verdict)
+
+    def _finder(
+        self, path: str, names: tuple[str, ...]
+    ) -> Callable[[str], tuple[Layer, Verdict] | None]:
+        if self._by_context is None:
+            contexts = self.map.contexts
+            self._by_context = {(c.context.path, c.context.names): c for c in contexts}
+        template = self.template(path)
+        for scope in (template, ALL_PATHS):
+            context = self._by_context.get((scope, names))
+            if context is not None:
+                exact = {verdict.name: verdict for verdict in context.verdicts}
+                return lambda name: ("verdict", exact[name]) if name in exact else None
+        inferred = {
+            verdict.name: verdict
+            for scope in (ALL_PATHS, template)
+            for entry in self.map.inferred
+            if entry.context.path == scope
+            for verdict in entry.verdicts
+        }
+        return lambda name: ("inferred", inferred[name]) if name in inferred else None
+
+
+def build(sites: Iterable[SiteMap], rules: Rules) -> dict[str, SiteIndex]:
+    """The index of every site of a map."""
+    builder = _Builder(rules)
+    return {site.site: builder.index(site) for site in sites}
+
+
+class _Builder:
+    """Builds indexes; equal patterns and sets become one object, so that a big map fits."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._patterns: dict[tuple[str, ...], tuple[Pattern, tuple[str, ...]] | None] = {}
+        self._untouched_paths: dict[str, bool] = {}
+        self._sets: dict[frozenset[str], frozenset[str]] = {}
+        self._dropped: dict[int, tuple[frozenset[str], bool]] = {}
+        self._dropped_under: SiteRules | None = None
+        self._kept: dict[str, Literal["everywhere", "somewhere", "nowhere"]] = {}
+
+    def index(self, map: SiteMap) -> SiteIndex:
+        rules = self._rules.of_site(map.site)
+        if rules is not self._dropped_under:
+            self._dropped, self._kept, self._dropped_under = {}, {}, rules
+        index = SiteIndex(map, rules, self._rules.off)
+        general = any(entry.context.path == ALL_PATHS for entry in map.contexts)
+        for entry in map.contexts:
+            # The map is alive, so the id of a row stays its own.
+            known = self._dropped.get(id(entry.verdicts))
+            drop, is_fixed = known or self._new_drop(entry.verdicts, rules)
+            if drop or general:
+                self._add(index, entry.context.path, entry.context.names, drop, is_fixed)
+        return index
+
+    def _add(
+        self,
+        index: SiteIndex,
+        scope: str,
+        names: tuple[str, ...],
+        drop: frozenset[str],
+        is_fixed: bool,
+    ) -> None:
+        shape = self._patterns[names] if names in self._patterns else self._new_shape(names)
+        if shape is None or self._is_untouched(scope):
+            return
+        pattern, actions = shape
+        general = scope == ALL_PATHS
+        by_pattern = index.everywhere if general else index.plain.setdefault(scope, {})
+        # Two verdicts on one context: only what both let go may go.
+        by_pattern[pattern] = by_pattern[pattern] & drop if pattern in by_pattern else drop
+        if drop:
+            is_fixed = is_fixed and index.patterns.get(pattern) is not DECIDE
+            index.patterns[pattern] = actions if is_fixed else DECIDE
+
+    def _is_untouched(self, scope: str) -> bool:
+        found = self._untouched_paths.get(scope)
+        if found is None:
+            found = classes.class_of_path(scope, self._rules.off) is not None
+            self._untouched_paths[scope] = found
+        return found
+
+    def _new_shape(self, names: tuple[str, ...]) -> tuple[Pattern, tuple[str, ...]] | None:
+        """The pattern and its action names; None: it is never touched."""
+        shape = None
+        if names and not classes.class_of_names(names, self._rules.off):
+            actions = classes.action_names(names)
+            # The hot path takes an empty item for a nameless one, and looks at raw names.
+            if "" in names or any("%" in name for name in names):
+                actions = DECIDE
+            shape = frozenset(names), actions
+        self._patterns[names] = shape
+        return shape
+
+    def _new_drop(self, row: tuple[Verdict, ...], rules: SiteRules) -> tuple[frozenset[str], bool]:
+        """What goes by these verdicts, and whether that is so on every path."""
+        kept = self._kept
+        neutral = [verdict.name for verdict in row if verdict.decision == "neutral"]
+        for name in neutral:
+            if name not in kept:
+                kept[name] = rules.kept(name)
+        drop = frozenset([name for name in neutral if kept[name] != "everywhere"])
+        is_fixed = "somewhere" not in map(kept.get, neutral)
+        found = self._dropped[id(row)] = self._sets.setdefault(drop, drop), is_fixed
+        return found

@@ -1,0 +1,275 @@
+"""One visit of one URL in one clean profile, from the empty tab to what was seen.
+
+A visit goes: load; let two seconds of the page's own time pass; make the window as high as the
+page, so that whatever waits to be scrolled to loads; back to the usual window; read and capture.
+Between the steps the network must be quiet.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from miqps import bidi, deterministic, leaves, window
+from miqps.outcome import Sight
+from miqps.page import Pixels
+from miqps.tab import Tab
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where a visit ends whatever the page does."""
+
+    render: float = 60.0
+    """Seconds for all of it; then the browser is killed."""
+    load: float = 30.0
+    """Seconds until the load event; a page without one is never pictured."""
+    answer: float = 15.0
+    """Seconds for one command; an endless script is given up after that."""
+    idle: float = 8.0
+    """Seconds for the network to become quiet, all steps together. Some pages never are."""
+    quiet: float = 0.05
+    """Seconds without a request that count as quiet. Scripts start theirs within that."""
+    documents: int = 12
+    """Documents one visit may load in its tab; more is a page that reloads itself for ever."""
+    page_time: int = 2_000
+    """Milliseconds of the page's own time: banners that show at once are in, carousels have not
+    turned yet."""
+    window: int = 20_000
+    """CSS px the window is made high for, to wake what waits to be scrolled to."""
+    height: int = 60_000
+    """CSS px captured; Chromium draws that right. Below it, the leaves alone speak."""
+
+
+_WORLD = "miqps"
+"""Where the scripts that read run, apart from the page's."""
+
+
+class Restless(Exception):  # noqa: N818 - it names what happened
+    """The page did not come to rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """All that a visit brought home."""
+
+    sight: Sight
+    pixels: Pixels | None = None
+    height: int = 0
+    """CSS px of the whole page."""
+    cookies: Mapping[str, str] = field(default_factory=dict)
+    retry_after: str | None = None
+    phases: Mapping[str, float] = field(default_factory=dict)
+    """Milliseconds by step."""
+
+
+class Visit:
+    """A visit under way.
+
+    Args:
+        connection: the browser's.
+        limits: where it ends.
+    """
+
+    def __init__(self, connection: bidi.Connection, limits: Limits) -> None:
+        self._limits = limits
+        self._until = time.monotonic() + limits.render
+        self._idle = limits.idle
+        self._coming = 0
+        self._frames: list[str] = []
+        self._phases: dict[str, float] = {}
+        self._mark = time.monotonic()
+        self._tab = Tab(connection, self._until, limits.answer)
+        self._watch = self._tab.watch
+
+    def see(self, url: str, base: int) -> Seen:
+        """Visits a URL.
+
+        Args:
+            url: http or https.
+            base: what the page's clock shows, in ms since 1970.
+
+        Raises:
+            Late, Restless: the page did not come to rest in time.
+            Crashed, Gone, BidiError: page or browser went down.
+        """
+        watch = self._watch
+        self._tab.open(deterministic.preload(base, self._limits.page_time), window.OVERRIDES)
+        self._phase("profile")
+        self._load(url)
+        self._phase("navigation")
+        if watch.ended or watch.type == "application/pdf":
+            return self._seen(self._sight(url, url))
+        height = self._settle()
+        self._phase("settle")
+        if watch.ended:
+            return self._seen(self._sight(url, url))
+        reading, pixels = self._capture(height)
+        found = self._tab.cdp("Network.getAllCookies")["cookies"]
+        cookies = {f"{each['name']}@{each['domain']}": each["value"] for each in found}
+        self._phase("cookies")
+        return self._seen(self._sight(url, reading.href, reading, pixels), pixels, height, cookies)
+
+    def close(self) -> None:
+        """Throws the profile away, with all that the visit left in it."""
+        self._tab.close()
+
+    def _sight(
+        self,
+        asked: str,
+        final_url: str,
+        reading: leaves.Reading | None = None,
+        pixels: Pixels | None = None,
+    ) -> Sight:
+        watch = self._watch
+        return Sight(
+            asked=asked,
+            final_url=final_url,
+            status=watch.status,
+            type=watch.type,
+            failure=watch.failure,
+            download=watch.download,
+            dialog=watch.dialog,
+            title=reading.title if reading else "",
+            leaves=reading.leaves if reading else (),
+            passwords=reading.passwords if reading else 0,
+            uniform=pixels is not None and bool((pixels == pixels[0, 0]).all()),
+        )
+
+    def _seen(
+        self,
+        sight: Sight,
+        pixels: Pixels | None = None,
+        height: int = 0,
+        cookies: Mapping[str, str] | None = None,
+    ) -> Seen:
+        after = self._watch.headers.get("retry-after")
+        return Seen(sight, pixels, height, cookies or {}, after, self._phases)
+
+    def _phase(self, name: str) -> None:
+        now = time.monotonic()
+        self._phases[name] = self._phases.get(name, 0.0) + (now - self._mark) * 1000
+        self._mark = now
+
+    def _load(self, url: str | None = None) -> None:
+        """Waits for a load event, or for the reason why there is none.
+
+        Args:
+            url: where to go first; None waits for the document that is on its way.
+        """
+        until = time.monotonic() + self._limits.load
+        before = self._watch.loads
+        if url is not None:
+            try:
+                self._tab.go(url, until)
+            except bidi.Late:
+                raise Restless("no answer") from None
+        while self._watch.loads == before and not self._watch.ended:
+            if not self._tab.pump(until):
+                raise Restless("no load event")
+            self._count()
+
+    def _count(self) -> None:
+        if self._watch.documents > self._limits.documents:
+            raise Restless("loads one document after the other")
+
+    def _quiet(self, calm: float) -> None:
+        """Waits until no request has been under way for `calm` seconds; not longer than allowed."""
+        start = time.monotonic()
+        until, still = start + self._idle, start + calm
+        while time.monotonic() < until:
+            busy, before = bool(self._watch.open), self._watch.traffic
+            if not self._tab.pump(until if busy else min(until, still)) and not busy:
+                break
+            self._count()
+            if busy or self._watch.traffic != before:
+                still = time.monotonic() + calm
+        self._idle -= max(0.0, time.monotonic() - start - calm)
+
+    def _pass(self, milliseconds: int) -> None:
+        """Lets the page's own time pass, and what that starts come to its end."""
+        step, rounds = milliseconds, 0
+        while rounds < 8 or (self._coming and self._idle > 0):
+            rounds += 1
+            begun, watch = time.monotonic(), self._watch
+            before, documents = watch.traffic, watch.documents
+            try:
+                self._coming = self._advance(step)
+            except bidi.BidiError:
+                # The document went away under the call: another one is loading.
+                self._load()
+            self._quiet(self._limits.quiet)
+            if watch.documents != documents:
+                # Another document: its time begins anew.
+                step = 0
+                continue
+            if watch.traffic == before and not self._coming:
+                return
+            step = 100
+            if self._coming:
+                self._idle -= time.monotonic() - begun
+
+    def _advance(self, step: int) -> int:
+        """Moves every clock on the page; gives the number of pictures still to come."""
+        coming, frames = map(int, str(self._tab.run(deterministic.ADVANCE, step)).split())
+        self._frames = self._tab.frames() if frames else []
+        for frame in self._frames:
+            # Frames come and go; one that left has nothing to show.
+            with contextlib.suppress(bidi.BidiError):
+                answer = str(self._tab.run(deterministic.ADVANCE, step, frame=frame))
+                coming += int(answer.split()[0])
+        return coming
+
+    def _settle(self) -> int:
+        """Brings the page to rest.
+
+        Returns:
+            its height in CSS px.
+        """
+        self._quiet(0.0)
+        self._pass(0)
+        for _ in range(self._limits.documents):
+            refresh, height = self._measure()
+            if not refresh:
+                break
+            self._load()
+            self._quiet(0.0)
+            self._pass(0)
+        if height > window.HEIGHT:
+            high = min(height, self._limits.window)
+            self._tab.cdp("Emulation.setDeviceMetricsOverride", **window.metrics(high))
+        if self._tab.run(window.WAKE) or height > window.HEIGHT:
+            self._pass(500)
+        if height > window.HEIGHT:
+            self._tab.cdp("Emulation.setDeviceMetricsOverride", **window.metrics(window.HEIGHT))
+            self._pass(200)
+        if self._coming:
+            raise Restless("pictures do not come")
+        self._tab.run(deterministic.STILL)
+        for frame in self._frames:
+            with contextlib.suppress(bidi.BidiError):
+                self._tab.run(deterministic.STILL, frame=frame)
+        return self._measure()[1]
+
+    def _measure(self) -> tuple[bool, int]:
+        refresh, height = str(self._tab.run(window.MEASURE, world=_WORLD)).split()
+        return refresh == "true", int(height)
+
+    def _capture(self, height: int) -> tuple[leaves.Reading, Pixels]:
+        """Reads the leaves and takes the picture, with nothing changing in between."""
+        for _ in range(4):
+            text = str(self._tab.run(leaves.SCRIPT, leaves.MOST, leaves.LONGEST, world=_WORLD))
+            self._phase("leaves")
+            shot = self._tab.cdp(
+                "Page.captureScreenshot", **window.shot(min(height, self._limits.height))
+            )
+            changes = self._tab.run(leaves.CHANGES, world=_WORLD)
+            self._phase("capture")
+            if not changes:
+                break
+            self._pass(100)
+        pixels = window.decode(shot["data"])
+        self._phase("decode")
+        return leaves.parse(text), pixels

@@ -1,0 +1,75 @@
+"""The window pages are seen through: its size, its pretences, and the picture it gives."""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from miqps.page import Pixels
+
+WIDTH, HEIGHT = 1280, 1024
+"""CSS px of the window."""
+SCALE = 4
+"""CSS px a captured pixel stands for, each way: the coarsest at which one digit still shows."""
+
+MEASURE = r"""
+() => {
+  const soon = [...document.querySelectorAll('meta[http-equiv="refresh" i]')]
+    .some((meta) => parseFloat(meta.content) <= 2);
+  const tall = Math.max(document.documentElement ? document.documentElement.scrollHeight : 0,
+    document.body ? document.body.scrollHeight : 0, 1);
+  return `${soon} ${tall}`;
+}
+"""
+# Lazy pictures are told to load; old loaders that listen for scrolling are told of some.
+WAKE = r"""
+() => {
+  const lazy = document.querySelectorAll("img[loading=lazy], iframe[loading=lazy]");
+  for (const each of lazy) each.loading = "eager";
+  window.dispatchEvent(new Event("scroll"));
+  return lazy.length;
+}
+"""
+
+
+def metrics(height: int) -> dict[str, Any]:
+    """The parameters that make the window so many CSS px high."""
+    return {"width": WIDTH, "height": height, "deviceScaleFactor": 1, "mobile": False}
+
+
+OVERRIDES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("Emulation.setDeviceMetricsOverride", metrics(HEIGHT)),
+    ("Emulation.setTimezoneOverride", {"timezoneId": "UTC"}),
+    (
+        "Emulation.setEmulatedMedia",
+        {
+            "features": [
+                {"name": "prefers-color-scheme", "value": "light"},
+                {"name": "prefers-reduced-motion", "value": "reduce"},
+            ]
+        },
+    ),
+)
+
+
+def shot(height: int) -> dict[str, Any]:
+    """The parameters that capture so many CSS px of the page, window or not."""
+    # Whole blocks only: a last row of half a block would be a blend with what is below the page.
+    whole = -(-height // SCALE) * SCALE
+    clip = {"x": 0, "y": 0, "width": WIDTH, "height": whole, "scale": 1 / SCALE}
+    return {
+        "format": "png",
+        "optimizeForSpeed": True,
+        "captureBeyondViewport": True,
+        "clip": clip,
+    }
+
+
+def decode(data: str) -> Pixels:
+    """The picture in a base64 PNG: (height, width, 3), RGB."""
+    with Image.open(io.BytesIO(base64.b64decode(data))) as image:
+        return np.array(image.convert("RGB"), dtype=np.uint8)

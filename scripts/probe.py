@@ -1,0 +1,147 @@
+"""Learn which parameters matter: replay what was recorded in a browser, judge, publish a map."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from miqps.browser import Browser, BrowserError
+from miqps.engines.local import LocalEngine
+from miqps.mapping import MapError
+from miqps.probe import Plan, Prober, known_site
+from miqps.progress import showing
+from miqps.publish import publish
+from miqps.settings import DEFAULT_DB, JUDGING
+from miqps.store import Store, StoreError
+from miqps.summary import Summary, summarize
+
+
+@click.command(epilog="Example: scripts/probe.py shop.example --samples 6")
+@click.argument("hosts", nargs=-1, metavar="[HOST]...")
+@click.option("--db", default=DEFAULT_DB, show_default=True, help="The store to read and write.")
+@click.option(
+    "--algorithm",
+    type=click.Choice(["miqps"]),
+    default="miqps",
+    show_default=True,
+    help="miqps: the paper's, one parameter at a time, then all neutral ones together.",
+)
+@click.option(
+    "--samples",
+    type=click.IntRange(1),
+    default=JUDGING.samples,
+    show_default=True,
+    help="S: sample URLs that each parameter is removed from.",
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    default=JUDGING.threshold,
+    show_default=True,
+    help="T: share of samples that must change; 0: one confirmed change is enough.",
+)
+@click.option(
+    "--min-samples",
+    type=click.IntRange(1),
+    default=JUDGING.min_values,
+    show_default=True,
+    help="N: distinct values removed without effect before a parameter may go.",
+)
+@click.option(
+    "--top-patterns",
+    type=click.IntRange(1),
+    default=JUDGING.top_patterns,
+    show_default=True,
+    help="K: contexts a site, the most seen first.",
+)
+@click.option(
+    "--browsers",
+    type=click.IntRange(1, 64),
+    default=2,
+    show_default=True,
+    help="Browsers side by side, about 300 MB each.",
+)
+@click.option(
+    "--max-renders", type=click.IntRange(1), help="Stop after that many; go on next time."
+)
+@click.option("--again", is_flag=True, help="Judge again what was judged before.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def main(
+    hosts: tuple[str, ...],
+    db: str,
+    algorithm: str,
+    samples: int,
+    threshold: float,
+    min_samples: int,
+    top_patterns: int,
+    browsers: int,
+    max_renders: int | None,
+    again: bool,
+    as_json: bool,
+) -> None:
+    """Replay recorded URLs with parameters removed, and publish which of them matter.
+
+    Without HOST everything that was recorded is judged. What was rendered and decided is stored
+    at once: a run that was cut off goes on where it was.
+    """
+    rules = replace(
+        JUDGING,
+        samples=samples,
+        threshold=threshold,
+        min_values=min_samples,
+        top_patterns=top_patterns,
+    )
+    try:
+        with Store.open(db, create=False) as store:
+            plan = Plan(
+                hosts=_sites(store, hosts),
+                algorithm=algorithm,
+                rules=rules,
+                max_renders=max_renders,
+                again=again,
+            )
+            summary = _probe(store, plan, browsers)
+    except (StoreError, MapError, BrowserError) as error:
+        raise click.ClickException(str(error)) from error
+    except KeyboardInterrupt:
+        raise click.ClickException("stopped; all is saved, run again to go on") from None
+    click.echo(json.dumps(summary.as_dict(), indent=2) if as_json else summary.as_text())
+    for line in summary.troubles:
+        click.echo(f"Error: {line}", err=True)
+    if summary.troubles:
+        sys.exit(1)
+
+
+def _sites(store: Store, hosts: tuple[str, ...]) -> tuple[str, ...]:
+    if not store.corpus.sites():
+        raise click.ClickException(
+            f"{store.path}: nothing was recorded yet; browse through the proxy, or run"
+            f" scripts/corpus.py add FILE --db {store.path}"
+        )
+    sites = []
+    for host in hosts:
+        site = known_site(store, host)
+        if site is None:
+            raise click.ClickException(
+                f"{host}: nothing recorded of it in {store.path};"
+                f" scripts/corpus.py list --db {store.path} shows what there is"
+            )
+        sites.append(site)
+    return tuple(sites)
+
+
+def _probe(store: Store, plan: Plan, browsers: int) -> Summary:
+    with LocalEngine(browsers, Browser) as engine, showing() as show:
+        prober = Prober(store, engine, plan, show)
+        run = prober.run()
+    return summarize(store, prober.progress, publish(store, run, plan.rules))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,8 @@
+#!/bin/sh
+# Sets everything up and runs the whole test suite. Arguments go to pytest.
+set -eu
+cd "$(dirname "$0")/.."
+. scripts/setup.sh
+make_environment "[test]"
+find_browser
+exec .venv/bin/python -m pytest "$@"

@@ -1,0 +1,627 @@
+"""Real Chromium against a real local site: what each page comes to, and that nothing stays."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from miqps import visit
+from miqps.browser import Browser, BrowserError
+from miqps.page import Page
+from miqps.visit import Limits
+from tests.pages import Request, Server, site
+
+LIGHT = "<title>Light</title><h1>A light page</h1><p>with a line of text</p>"
+SHORT = Limits(load=2.5, answer=2.5, idle=2.0, render=20.0)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with site() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with Browser(limits=SHORT) as running:
+        yield running
+
+
+def picture(*colours: str, size: tuple[int, int] = (40, 40)) -> bytes:
+    """A GIF with one frame a colour."""
+    frames = [Image.new("RGB", size, colour) for colour in colours]
+    data = io.BytesIO()
+    frames[0].save(data, "GIF", save_all=True, append_images=frames[1:], duration=50, loop=0)
+    return data.getvalue()
+
+
+def processes(mark: str) -> list[str]:
+    """Running processes that name this in their command line."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if mark in line and state != "Z":
+            found.append(f"{entry.name} {line[:100]}")
+    return found
+
+
+def gone(mark: str, seconds: float = 10.0) -> bool:
+    until = time.monotonic() + seconds
+    while processes(mark):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+
+
+def texts(page: Page) -> list[str]:
+    return [leaf.text for leaf in page.leaves if leaf.text]
+
+
+# -- what a visit comes to
+
+
+def _cut_off(request: Request) -> None:
+    request.send_response(200)
+    request.send_header("Content-Type", "text/html")
+    request.send_header("Content-Length", "100000")
+    request.end_headers()
+    request.wfile.write(b"<h1>The beginning</h1>")
+    request.reset()
+
+
+def _file(request: Request) -> None:
+    request.answer(200, "text/html", b"x", Content_Disposition="attachment; filename=x.html")
+
+
+@pytest.mark.parametrize(
+    ("page", "outcome", "reason"),
+    [
+        (lambda r: r.answer(204, "text/html", b""), "status", "204, an answer without a page"),
+        (_file, "download", "the answer is a file, not a page"),
+        (
+            lambda r: r.answer(200, "application/octet-stream", b"\0" * 100),
+            "download",
+            "the answer is a file, not a page",
+        ),
+        (
+            lambda r: r.answer(200, "application/pdf", b"%PDF-1.4\n%%EOF"),
+            "download",
+            "the answer is a PDF, which is not drawn",
+        ),
+        (lambda r: r.html("no", 401, WWW_Authenticate='Basic realm="x"'), "status", "401"),
+        (lambda r: r.answer(500, "text/html", b""), "status", "500"),
+        (lambda r: r.html("<h1>Gone</h1>", 410), "status", "410"),
+        (lambda r: r.html("", 302, Location="/x"), "unreachable", "net::ERR_TOO_MANY_REDIRECTS"),
+        (_cut_off, "unreachable", "net::ERR_CONNECTION_RESET"),
+        (lambda r: r.reset(), "unreachable", "net::ERR_CONNECTION_RESET"),
+        (lambda r: r.server.ended.wait(), "timeout", "no answer"),
+        (
+            "<meta http-equiv=refresh content=0><h1>Again</h1>",
+            "timeout",
+            "loads one document after the other",
+        ),
+        ("<script>location.reload()</script>", "timeout", "loads one document after the other"),
+        ("<script>onload = () => { for (;;); }</script>", "timeout", "no load event"),
+        ("<script>setTimeout(() => { for (;;); }, 5)</script>", "timeout", "does not answer"),
+        ("<body></body>", "blank", "nothing is drawn"),
+        ("<title>Log in</title><input type=password>", "login", "asks for a password"),
+        (
+            "<script>for (let i = 0; i < 500; i++) { alert(i); confirm(i); prompt(i) }</script>hi",
+            "seen",
+            "",
+        ),
+        ("<script>onbeforeunload = (e) => e.preventDefault()</script>hi", "seen", ""),
+        ("<script>document.write('<iframe src=/never></iframe>')</script>hi", "timeout", "no load"),
+        ("<script>setInterval(() => fetch('/x'), 100)</script>hi", "seen", ""),
+        ("<script>(function f() { fetch('/never').finally(f) })()</script>hi", "seen", ""),
+        ("<script>const t = Date.now(); while (Date.now() < t + 500);</script>hi", "seen", ""),
+    ],
+)
+def test_outcome(server: Server, browser: Browser, page: object, outcome: str, reason: str) -> None:
+    server.pages = {"/x": page, "/light": LIGHT, "/never": lambda r: r.server.ended.wait()}  # type: ignore[dict-item]
+    seen = browser.render(server.url("/x?a=1"))
+    assert seen.outcome == outcome
+    assert reason in seen.reason
+    assert (seen.pixels is not None) == (outcome == "seen")
+    after = browser.render(server.url("/light"))
+    assert (after.outcome, after.title) == ("seen", "Light")
+
+
+def test_refused_before_the_browser_sees_them(browser: Browser) -> None:
+    for url in (
+        "file:///etc/passwd",
+        "data:text/html,x",
+        "javascript:1",
+        "about:blank",
+        "http:/[",
+        "x",
+    ):
+        assert browser.render(url).outcome in ("refused", "unreachable")
+    assert browser.render("file:///etc/passwd").outcome == "refused"
+
+
+def test_nobody_listens(browser: Browser) -> None:
+    page = browser.render("http://127.0.0.1:9/")
+    assert (page.outcome, page.status, page.pixels) == ("unreachable", None, None)
+    assert page.reason.startswith("net::ERR_")
+    assert browser.render("http://does-not-exist.invalid/").outcome == "unreachable"
+
+
+def test_throttled_says_for_how_long(server: Server, browser: Browser) -> None:
+    server.pages = {
+        "/429": lambda r: r.html("slow down", 429, Retry_After="17"),
+        "/503": lambda r: r.html("busy", 503),
+    }
+    page = browser.render(server.url("/429"))
+    assert (page.outcome, page.status, page.retry_after) == ("throttled", 429, 17.0)
+    page = browser.render(server.url("/503"))
+    assert (page.outcome, page.status, page.retry_after) == ("throttled", 503, None)
+
+
+def test_redirects(server: Server, browser: Browser) -> None:
+    server.pages = {
+        "/old": lambda r: r.html("", 302, Location="/light?b=2"),
+        "/dir": lambda r: r.html("", 301, Location="/dir/"),
+        "/dir/": LIGHT,
+        "/light": LIGHT,
+        "/query": lambda r: (
+            r.html(LIGHT) if "x=1" in r.path else r.html("", 302, Location="/query?x=1")
+        ),
+        "/soon": "<meta http-equiv=refresh content='1;url=/light'>wait",
+        "/script": "<script>location.replace('/light?from=script')</script>",
+        "/replaced": LIGHT + "<script>history.replaceState(0, '', '?clean=1')</script>",
+    }
+    page = browser.render(server.url("/old?a=1"))
+    assert (page.outcome, page.final_url, page.seen) == (
+        "redirected",
+        server.url("/light?b=2"),
+        False,
+    )
+    assert page.pixels is not None
+    assert browser.render(server.url("/dir")).outcome == "seen"
+    page = browser.render(server.url("/query"))
+    assert (page.outcome, page.final_url) == ("seen", server.url("/query?x=1"))
+    assert browser.render(server.url("/soon")).final_url == server.url("/light")
+    page = browser.render(server.url("/script"))
+    assert (page.outcome, page.status, page.title) == ("redirected", 200, "Light")
+    page = browser.render(server.url("/replaced?a=1&b=2"))
+    assert (page.outcome, page.final_url) == ("seen", server.url("/replaced?clean=1"))
+
+
+# -- what goes wrong with the browser itself
+
+
+def test_crashed_tab(server: Server, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.pages = {"/light": LIGHT}
+
+    def settle(self: visit.Visit) -> int:
+        self._tab.cdp("Page.crash")
+        raise AssertionError("it crashed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(visit.Visit, "_settle", settle)
+        page = browser.render(server.url("/light"))
+    assert (page.outcome, page.reason) == ("crashed", "the page's process ended")
+    assert page.pixels is None
+    assert browser.render(server.url("/light")).outcome == "seen"
+
+
+def test_dead_browser(server: Server) -> None:
+    server.pages = {"/light": LIGHT}
+    with Browser(limits=SHORT) as browser:
+        assert browser._driver is not None
+        for pid in browser._driver.pids:
+            os.kill(pid, signal.SIGKILL)
+        assert browser.render(server.url("/light")).outcome == "crashed"
+        assert browser.render(server.url("/light")).outcome == "seen"
+
+
+@linux
+def test_stopped_browser_is_given_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    server.pages = {"/light": LIGHT}
+    with Browser(limits=Limits(answer=2.0, render=5.0)) as browser:
+        assert browser._driver is not None
+        profile = str(browser._driver.profile)
+        os.kill(browser._driver.pids[1], signal.SIGSTOP)
+        assert browser.render(server.url("/light")).outcome == "timeout"
+        assert gone(profile)
+        assert browser.render(server.url("/light")).outcome == "seen"
+
+
+@linux
+def test_nothing_stays_after_close(capfd: pytest.CaptureFixture[str]) -> None:
+    browser = Browser()
+    assert browser._driver is not None
+    profile = browser._driver.profile
+    assert processes(str(profile))
+    browser.close()
+    assert gone(str(profile))
+    assert not profile.exists()
+    assert capfd.readouterr() == ("", "")
+
+
+@linux
+def test_nothing_stays_after_the_owner_was_killed() -> None:
+    code = (
+        "import time; from miqps.browser import Browser; b = Browser();"
+        "print(b._driver.profile, flush=True); time.sleep(60)"
+    )
+    owner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert owner.stdout is not None
+    with owner.stdout:
+        profile = Path(owner.stdout.readline().strip())
+    assert processes(str(profile))
+    owner.kill()
+    owner.wait()
+    assert gone(str(profile))
+    with Browser():
+        assert not profile.exists(), "the next start clears up"
+
+
+def test_no_browser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(BrowserError, match="no browser at /nowhere/chromium: install Chromium"):
+        Browser("/nowhere/chromium")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("MIQPS_BROWSER", raising=False)
+    monkeypatch.setattr("miqps.driver._MAC", ())
+    with pytest.raises(BrowserError, match="no browser found: install Chromium and its driver"):
+        Browser()
+
+
+WRONG_DRIVER = """#!{python}
+import http.server, json, os, sys
+
+class Driver(http.server.BaseHTTPRequestHandler):
+    def answer(self):
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        message = "session not created: This version of ChromeDriver only supports Chrome 99"
+        body = json.dumps({{"value": {{"ready": True, "error": "session not created",
+            "stacktrace": "", "message": message + chr(10) + "Current browser version is 156"}}}})
+        self.send_response(500 if self.command == "POST" else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
+        if self.path == "/shutdown":
+            os._exit(0)
+    do_GET = do_POST = do_DELETE = answer
+
+port = next(int(a.partition("=")[2]) for a in sys.argv if a.startswith("--port="))
+http.server.HTTPServer(("127.0.0.1", port), Driver).serve_forever()
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("#!/bin/sh\necho confused >&2\nexit 3\n", "the browser does not start: "),
+        (WRONG_DRIVER.format(python=sys.executable), "browser and driver do not fit: session"),
+    ],
+)
+def test_wrong_driver(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    script: str,
+    words: str,
+) -> None:
+    driver = tmp_path / "chromedriver"
+    driver.write_text(script)
+    driver.chmod(0o755)
+    monkeypatch.setenv("MIQPS_DRIVER", str(driver))
+    with pytest.raises(BrowserError, match=words) as caught:
+        Browser()
+    assert "\n" not in str(caught.value)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MIQPS_DRIVER", "/nowhere/chromedriver")
+    with pytest.raises(BrowserError, match="no driver at /nowhere/chromedriver"):
+        Browser()
+
+
+def test_proxy_of_the_environment_is_not_for_the_driver(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    server.pages = {"/light": LIGHT}
+    with Browser() as browser:
+        assert browser.render(server.url("/light")).outcome == "seen"
+
+
+# -- a clean profile each time
+
+
+def test_cookies_are_reported_and_forgotten(server: Server, browser: Browser) -> None:
+    sent: list[str | None] = []
+
+    def page(request: Request) -> None:
+        sent.append(request.headers.get("Cookie"))
+        request.html(LIGHT + "<script>document.cookie = 'c=3'</script>", Set_Cookie="a=1; HttpOnly")
+
+    server.pages = {"/set": page, "/light": LIGHT}
+    for _ in range(2):
+        assert browser.render(server.url("/set")).cookies == {
+            "a@127.0.0.1": "1",
+            "c@127.0.0.1": "3",
+        }
+    assert sent == [None, None]
+    assert browser.render(server.url("/light")).cookies == {}
+
+
+def test_storage_cache_and_workers_are_forgotten(server: Server, browser: Browser) -> None:
+    worker = "self.addEventListener('fetch', (e) => e.respondWith(new Response('from the worker')))"
+    server.pages = {
+        "/page": """<p id=p></p><img src=/cached.gif><script>
+            p.textContent = [localStorage.length, sessionStorage.length, document.cookie].join(" ");
+            localStorage.x = sessionStorage.x = 1;
+            indexedDB.databases().then((all) => { p.textContent += all.length });
+            indexedDB.open("db");
+            navigator.serviceWorker.register("/worker.js");
+            </script>""",
+        "/worker.js": lambda r: r.answer(
+            200, "text/javascript", b"self.onactivate = () => clients.claim();" + worker.encode()
+        ),
+        "/cached.gif": lambda r: r.answer(
+            200, "image/gif", picture("red"), Cache_Control="max-age=10000, immutable"
+        ),
+    }
+    server.log.clear()
+    for _ in range(3):
+        assert texts(browser.render(server.url("/page"))) == ["0 0 0"]
+    assert server.log.count("/page") == 3
+    assert server.log.count("/cached.gif") == 3
+    assert server.log.count("/worker.js") == 3
+
+
+# -- the same visit gives the same page
+
+
+MOVING = """
+<style>
+@keyframes turn { to { transform: translateX(300px); background: red } }
+.a { animation: turn 1s infinite; width: 50px; height: 50px; background: blue }
+.b { transition: margin-left 5s; width: 50px; height: 50px; background: green }
+</style>
+<h1>Moving</h1><p id=clock></p><p id=random></p><p id=count></p>
+<div class=a></div><div class=b></div>
+<div id=web style="width:40px;height:40px;background:black"></div>
+<canvas id=canvas width=100 height=100></canvas><img src=/turning.gif>
+<svg width=200 height=50><circle r=20 cy=25><animate attributeName=cx from=0 to=200 dur=1s
+ repeatCount=indefinite></animate></circle></svg>
+<marquee>news news</marquee><input autofocus value=caret>
+<script>
+const say = () => clock.textContent = `${new Date().toISOString()} ${performance.now()}`;
+say(); setInterval(say, 37);
+random.textContent =
+  Math.random() + crypto.randomUUID() + crypto.getRandomValues(new Uint8Array(4));
+let n = 0;
+(function frame() {
+  count.textContent = ++n;
+  canvas.getContext("2d").fillRect(n % 100, n % 90, 5, 5);
+  requestAnimationFrame(frame);
+})();
+web.animate([{opacity: 1}, {opacity: 0}], {duration: 700, iterations: Infinity});
+setTimeout(() => document.querySelector(".b").style.marginLeft = "200px", 100);
+</script>"""
+
+
+def test_moving_things_stand_still(server: Server, browser: Browser) -> None:
+    server.pages = {
+        "/moving": MOVING,
+        "/turning.gif": lambda r: r.answer(200, "image/gif", picture("red", "blue", "lime")),
+    }
+    first, *others = [browser.render(server.url("/moving")) for _ in range(4)]
+    assert first.pixels is not None
+    for page in others:
+        assert page.leaves == first.leaves
+        assert np.array_equal(page.pixels, first.pixels)
+    assert texts(first)[1].endswith("Z 1998"), "two seconds of the page's own time have passed"
+
+
+def test_time_driven_content_is_shown(server: Server, browser: Browser) -> None:
+    server.pages = {
+        "/late": """<p>now</p><script>
+            setTimeout(() => document.body.append("after a second"), 1000);
+            setTimeout(() => document.body.append("after a minute"), 60000);
+            const begin = performance.now(), p = document.querySelector("p");
+            p.style.opacity = 0;
+            (function fade() {
+              p.style.opacity = Math.min(1, (performance.now() - begin) / 400);
+              if (p.style.opacity < 1) requestAnimationFrame(fade);
+            })();
+            setTimeout(() => fetch("/more").then((r) => r.text()).then((text) =>
+              setTimeout(() => document.body.append(text), 20)), 1900);
+            </script>""",
+        "/more": lambda r: r.answer(200, "text/plain", b"fetched"),
+    }
+    page = browser.render(server.url("/late"))
+    assert sorted(texts(page)) == ["after a second", "fetched", "now"]
+
+
+def test_frames_stand_still_too(server: Server, browser: Browser) -> None:
+    server.pages = {
+        "/outer": f"""<iframe src=/inner></iframe>
+            <iframe src="{server.url("/inner", host="localhost")}"></iframe>
+            <iframe src="data:text/html,<h1>data</h1>"></iframe>""",
+        "/inner": """<p></p><script>
+            const say = () => {
+              document.querySelector("p").textContent = [Date.now() % 86400000, Math.random()];
+            };
+            say(); setInterval(say, 37);
+            </script>""",
+    }
+    first, second = (browser.render(server.url("/outer")) for _ in range(2))
+    assert first.leaves == second.leaves
+    assert np.array_equal(first.pixels, second.pixels)
+    assert len(texts(first)) == 1, "what another site's frame shows is in the picture only"
+    assert texts(first)[0].startswith("1998,0.")
+
+
+def test_slow_answers_are_waited_for(server: Server, browser: Browser) -> None:
+    def slow(request: Request) -> None:
+        time.sleep(1.2)
+        request.answer(200, "text/javascript", b"window.ready = true")
+
+    server.pages = {
+        "/slow": """<p>loading</p><script>
+            fetch("/slow.js").then(() => requestAnimationFrame(() => setTimeout(() => {
+              document.body.append("fetched")
+            }, 50)));
+            const script = document.createElement("script");
+            script.src = "/slow.js?script";
+            document.body.append(script);
+            const poll = setInterval(() => {
+              if (window.ready) { clearInterval(poll); document.querySelector("p").append(" done") }
+            }, 100);
+            </script>""",
+        "/slow.js": slow,
+    }
+    assert texts(browser.render(server.url("/slow"))) == ["loading", "done", "fetched"]
+
+
+def test_who_visits(server: Server, browser: Browser) -> None:
+    languages: list[str] = []
+
+    def page(request: Request) -> None:
+        languages.append(request.headers["Accept-Language"])
+        request.html("""<p></p><script>
+            document.querySelector("p").textContent = [innerWidth, innerHeight, devicePixelRatio,
+              navigator.language, Intl.DateTimeFormat().resolvedOptions().timeZone,
+              matchMedia("(prefers-color-scheme: light)").matches,
+              matchMedia("(prefers-reduced-motion: reduce)").matches, document.hidden].join(" ");
+            new Worker("/worker.js");
+            fetch("/fetched");
+            </script>""")
+
+    server.pages = {"/me": page, "/worker.js": lambda r: r.answer(200, "text/javascript", b"")}
+    server.agents.clear()
+    seen = browser.render(server.url("/me"))
+    assert texts(seen) == ["1280 1024 1 en-US UTC true true false"]
+    assert languages[0].startswith("en-US")
+    assert len(server.agents) >= 3
+    assert all("Headless" not in agent and " Chrome/" in agent for agent in server.agents)
+    assert all(" miqps-prober/" in agent for agent in server.agents)
+
+
+# -- all of the page is seen
+
+
+def colours(page: Page) -> set[tuple[int, ...]]:
+    assert page.pixels is not None
+    return {
+        tuple(int(v) for v in colour) for colour in np.unique(page.pixels.reshape(-1, 3), axis=0)
+    }
+
+
+@pytest.mark.parametrize(
+    "loader",
+    [
+        "<img loading=lazy src=/red.gif width=40 height=40>",
+        """<img width=40 height=40><script>
+           new IntersectionObserver((seen, self) => { for (const each of seen)
+             if (each.isIntersecting) { each.target.src = "/red.gif"; self.disconnect() }
+           }).observe(document.querySelector("img"))</script>""",
+        """<img width=40 height=40><script>
+           const img = document.querySelector("img");
+           const look = () => {
+             if (img.getBoundingClientRect().top < innerHeight) img.src = "/red.gif" };
+           addEventListener("scroll", () => setTimeout(look, 100)); look()</script>""",
+    ],
+)
+def test_pictures_far_below_are_loaded(server: Server, browser: Browser, loader: str) -> None:
+    server.pages = {
+        "/long": f"<h1>Long</h1><div style='height:19800px'></div>{loader}",
+        "/red.gif": lambda r: r.answer(200, "image/gif", picture("red")),
+    }
+    page = browser.render(server.url("/long"))
+    assert page.outcome == "seen"
+    assert page.height > 19_800
+    assert (255, 0, 0) in colours(page)
+
+
+def test_tall_window_does_not_stretch_the_page(server: Server, browser: Browser) -> None:
+    server.pages = {
+        "/vh": "<style>body{margin:0}</style><div style='height:100vh;background:red'></div>"
+        "<div style='height:3000px;background:lime'></div>"
+    }
+    page = browser.render(server.url("/vh"))
+    assert page.pixels is not None
+    assert (page.height, page.pixels.shape) == (4024, (1006, 320, 3))
+    assert tuple(page.pixels[255, 0]) == (255, 0, 0)
+    assert tuple(page.pixels[256, 0]) == (0, 255, 0)
+
+
+def test_very_tall_page(server: Server, browser: Browser) -> None:
+    server.pages = {"/tall": "<div style='height:100000px'>top</div><p>bottom</p>"}
+    page = browser.render(server.url("/tall"))
+    assert page.pixels is not None
+    assert (page.outcome, page.pixels.shape) == ("seen", (15_000, 320, 3))
+    assert page.height > 100_000
+    assert texts(page) == ["top", "bottom"]
+
+
+def test_huge_answer(server: Server) -> None:
+    server.pages = {
+        "/huge": lambda r: r.html("<h1>Huge</h1><!--" + "x" * 50_000_000 + "--><p>end</p>"),
+        "/light": LIGHT,
+    }
+    with Browser() as browser:
+        assert texts(browser.render(server.url("/huge"))) == ["Huge", "end"]
+        assert browser.render(server.url("/light")).outcome == "seen"
+
+
+def test_leaves(server: Server, browser: Browser) -> None:
+    server.pages = {
+        "/leaves": """<title>Leaves</title>
+            <style>.q::before { content: "before " } .h { display: none } .v { visibility: hidden }
+              .sw { width: 20px; height: 20px; background: #123456 }</style>
+            <p class=q>quoted <b>bold</b></p><p class=h>hidden</p><p class=v>invisible</p>
+            <input value=typed><input type=checkbox checked><input type=password value=secret>
+            <textarea>area</textarea><select><option>one<option selected>two</select>
+            <div class=sw></div><div id=host></div><iframe srcdoc="<p>framed</p>"></iframe>
+            <script>host.attachShadow({mode: "open"}).innerHTML = "<i>shadow</i>"</script>""",
+    }
+    page = browser.render(server.url("/leaves"))
+    assert texts(page) == [
+        '"before "', "quoted", "bold", "typed", "[x]", "area", "two", "shadow", "framed",
+    ]  # fmt: skip
+    assert "secret" not in str(page.leaves)
+    assert any("ground:rgb(18, 52, 86)" in leaf.style for leaf in page.leaves)
+    bold = next(leaf for leaf in page.leaves if leaf.text == "bold")
+    assert bold.path == "/html/body[1]/p[1]/b[1]/#text[1]"
+    assert "weight:700" in bold.style
+    framed = next(leaf for leaf in page.leaves if leaf.text == "framed")
+    assert framed.box[1] > bold.box[1] + bold.box[3], "placed where the frame is"
+
+
+def test_more_leaves_than_are_kept(
+    server: Server, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("miqps.leaves.MOST", 10)
+    lines = [f"<p>line {n}</p>" for n in range(20)]
+    server.pages = {"/a": "".join(lines), "/b": "".join(lines).replace("line 19", "line 91")}
+    a, b = browser.render(server.url("/a")), browser.render(server.url("/b"))
+    assert a.leaves[-1].text.startswith("10 further leaves #")
+    assert a.leaves[:10] == b.leaves[:10]
+    assert a.leaves[10] != b.leaves[10]
