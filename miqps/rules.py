@@ -154,9 +154,9 @@ def parse_rules(text: str, source: str = "rules") -> Rules:
 
 
 def _shipped() -> Path:
-    checkout = Path(__file__).parents[1]
-    if (checkout / "setup.cfg").exists():
-        return checkout / "data" / "rules.toml"
+    beside = Path(__file__).parents[1] / "data" / "rules.toml"
+    if beside.exists():
+        return beside
     # A wheel puts the file below share/; its record knows where that is.
     with suppress(PackageNotFoundError):
         for file in files("miqps") or ():

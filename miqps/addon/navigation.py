@@ -1,0 +1,95 @@
+"""Which flows are a person's page loads: pure functions over a request and its answer."""
+
+from __future__ import annotations
+
+from mitmproxy import http
+
+from miqps.settings import PROBER_TOKEN
+
+_PROBER = PROBER_TOKEN.encode()
+_HTML = (b"text/html", b"application/xhtml+xml")
+_READ = frozenset(
+    (
+        b"accept",
+        b"authorization",
+        b"purpose",
+        b"sec-fetch-dest",
+        b"sec-fetch-mode",
+        b"sec-purpose",
+        b"upgrade",
+        b"user-agent",
+        b"x-moz",
+        b"x-requested-with",
+    )
+)
+
+
+def not_rewritten(request: http.Request) -> str | None:
+    """Why a request is left as it is; None: it asks for a page, and may be rewritten.
+
+    Only top-level documents are: a script or a frame may share path and names with a document and
+    read a parameter that no picture of the page shows. Browsers say which is which by
+    `Sec-Fetch-Dest` and `-Mode`, but only to trustworthy origins; without these, asking for HTML
+    counts, which over plain http lets frames through.
+    """
+    if request.data.method not in (b"GET", b"HEAD"):
+        return "method"
+    return _not_a_page_load(_headers(request))
+
+
+def not_recorded(request: http.Request, response: http.Response) -> str | None:
+    """Why a flow is not recorded; None: it is a page that a browser can load again by its URL."""
+    if request.data.method != b"GET":
+        return "method"
+    if b"?" not in request.data.path:
+        return "no query"
+    headers = _headers(request)
+    reason = _not_a_page_load(headers)
+    if reason:
+        return reason
+    if b"prefetch" in headers.get(b"sec-purpose", headers.get(b"purpose", b"")).lower():
+        return "prefetch"
+    if headers.get(b"x-moz", b"").lower() == b"prefetch":
+        return "prefetch"
+    if b"authorization" in headers:
+        return "authorization"
+    return _not_a_page(response)
+
+
+def _not_a_page_load(headers: dict[bytes, bytes]) -> str | None:
+    if _PROBER in headers.get(b"user-agent", b""):
+        return "prober"
+    if b"websocket" in headers.get(b"upgrade", b"").lower():
+        return "upgrade"
+    dest = headers.get(b"sec-fetch-dest")
+    mode = headers.get(b"sec-fetch-mode")
+    if dest is not None or mode is not None:
+        is_document = dest in (b"document", None) and mode in (b"navigate", None)
+    else:
+        accept = headers.get(b"accept", b"").lower()
+        is_document = any(kind in accept for kind in _HTML) and b"x-requested-with" not in headers
+    return None if is_document else "no document"
+
+
+def _not_a_page(response: http.Response) -> str | None:
+    if not 200 <= response.status_code < 300:
+        return "status"
+    kind, disposition = b"", b""
+    for name, value in response.headers.fields:
+        lower = name.lower()
+        if lower == b"content-type":
+            kind = value
+        elif lower == b"content-disposition":
+            disposition = value
+    if kind.partition(b";")[0].strip().lower() not in _HTML:
+        return "no html"
+    if disposition.lstrip().lower().startswith(b"attachment"):
+        return "download"
+    return None
+
+
+def _headers(request: http.Request) -> dict[bytes, bytes]:
+    # One pass over the raw fields: each look-up in mitmproxy's own mapping is such a pass.
+    return {
+        lower: value for name, value in request.headers.fields if (lower := name.lower()) in _READ
+    }

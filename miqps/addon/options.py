@@ -1,0 +1,86 @@
+"""The addon's options, and the checks that mitmproxy leaves to the addon."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Literal, get_args
+
+from mitmproxy.addonmanager import Loader
+
+from miqps.settings import DEFAULT_DB
+from miqps.store import Store, StoreError
+
+Mode = Literal["observe", "rewrite"]
+MODES: Sequence[Mode] = get_args(Mode)
+
+
+def declare(loader: Loader) -> None:
+    """Make the options known to mitmproxy."""
+    loader.add_option(
+        "miqps_db",
+        str,
+        DEFAULT_DB,
+        "Database that traffic is recorded into and learned maps are read from; made when missing.",
+    )
+    loader.add_option(
+        "miqps_mode",
+        str,
+        "rewrite",
+        "observe: only record. rewrite: record, and remove neutral parameters from requests.",
+        choices=MODES,
+    )
+
+
+def parse_mode(text: str) -> Mode:
+    """The mode of this name. Raises ValueError with one line that lists the modes."""
+    for mode in MODES:
+        if text == mode:
+            return mode
+    raise ValueError(f"miqps_mode must be one of {', '.join(MODES)}, not {text!r}")
+
+
+def parse_path(text: str) -> str:
+    """The absolute path that the option names. Raises ValueError with one line: it names none."""
+    if not text or "\0" in text:
+        raise ValueError("miqps_db must be the path of a file")
+    return os.path.abspath(os.path.expanduser(text))
+
+
+def check_database(path: str) -> None:
+    """Make sure that the file is a database that can be opened; a missing one is made.
+
+    One that is locked, busy or read-only passes: the proxy works without writing. Raises ValueError
+    with one line: a directory, not a database, damaged, cannot be made or opened.
+    """
+    try:
+        if not os.path.exists(path):
+            folder = next(p for p in Path(path).parents if p.exists())
+            if not folder.is_dir():
+                raise ValueError(f"miqps_db: {path}: {folder} is not a directory")
+            Store.open(path).close()
+        elif not os.path.isfile(path):
+            raise ValueError(f"miqps_db: {path}: not a file; choose another miqps_db")
+        else:
+            _probe(path)
+    except StoreError as error:
+        raise ValueError(f"miqps_db: {str(error).replace('--db', 'miqps_db')}") from error
+    except OSError as error:
+        raise ValueError(f"miqps_db: {path}: {error.strerror or error}") from error
+
+
+def _probe(path: str) -> None:
+    """Raise ValueError unless the file is, or may be, a database. Waits for no lock."""
+    with open(path, "rb"):
+        pass
+    try:
+        uri = Path(path).as_uri() + "?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True, timeout=0)) as db:
+            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.DatabaseError as error:
+        # Its exact type: locked and the like are subclasses, and pass with time.
+        if type(error) is sqlite3.DatabaseError:
+            raise ValueError(f"miqps_db: {path}: {error}; choose another miqps_db") from error
