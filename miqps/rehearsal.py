@@ -19,7 +19,7 @@ from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.service import Service
 
-from miqps.driver import BrowserError, find_browser, find_driver
+from miqps.browser.driver import BrowserError, find_browser, find_driver
 
 ROOT = Path(__file__).resolve().parent.parent
 HOST = "127.0.0.1"

@@ -19,7 +19,7 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from miqps import Normalizer, listing, query, urls
-from miqps.driver import BrowserError
+from miqps.browser.driver import BrowserError
 from miqps.mapping import MapError
 from miqps.rehearsal import (
     HOST,

@@ -60,7 +60,7 @@ make_environment() {
 has_browser() {
     .venv/bin/python -c '
 import sys
-from miqps.driver import BrowserError, find_browser
+from miqps.browser.driver import BrowserError, find_browser
 try:
     find_browser()
 except BrowserError as error:

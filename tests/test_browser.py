@@ -15,10 +15,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from miqps import visit
-from miqps.browser import Browser, BrowserError
+from miqps.browser import Browser, BrowserError, visit
+from miqps.browser.visit import Limits
 from miqps.page import Page
-from miqps.visit import Limits
 from tests.pages import Request, Server, site
 
 LIGHT = "<title>Light</title><h1>A light page</h1><p>with a line of text</p>"
@@ -282,7 +281,7 @@ def test_no_browser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         Browser("/nowhere/chromium")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("MIQPS_BROWSER", raising=False)
-    monkeypatch.setattr("miqps.driver._MAC", ())
+    monkeypatch.setattr("miqps.browser.driver._MAC", ())
     with pytest.raises(BrowserError, match="no browser found: install Chromium and its driver"):
         Browser()
 
@@ -618,7 +617,7 @@ def test_leaves(server: Server, browser: Browser) -> None:
 def test_more_leaves_than_are_kept(
     server: Server, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("miqps.leaves.MOST", 10)
+    monkeypatch.setattr("miqps.browser.leaves.MOST", 10)
     lines = [f"<p>line {n}</p>" for n in range(20)]
     server.pages = {"/a": "".join(lines), "/b": "".join(lines).replace("line 19", "line 91")}
     a, b = browser.render(server.url("/a")), browser.render(server.url("/b"))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from miqps.outcome import Sight, name, retry_after, same_place
+from miqps.browser.outcome import Sight, name, retry_after, same_place
 from tests.looks import leaf
 
 ASKED = "https://site.test/p/17?a=1"

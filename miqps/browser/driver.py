@@ -23,7 +23,7 @@ from selenium.webdriver.common.driver_finder import DriverFinder
 from selenium.webdriver.remote.remote_connection import RemoteConnection
 from urllib3.exceptions import HTTPError
 
-from miqps import bidi
+from miqps.browser import bidi
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _MAC = (

@@ -12,10 +12,10 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from miqps import bidi, deterministic, leaves, window
-from miqps.outcome import Sight
+from miqps.browser import bidi, deterministic, leaves, window
+from miqps.browser.outcome import Sight
+from miqps.browser.tab import Tab
 from miqps.page import Pixels
-from miqps.tab import Tab
 
 
 @dataclass(frozen=True, slots=True)

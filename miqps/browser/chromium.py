@@ -7,12 +7,13 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-from miqps import __version__, bidi, driver, outcome
-from miqps.driver import BrowserError
+from miqps import __version__
+from miqps.browser import bidi, driver, outcome
+from miqps.browser.driver import BrowserError
+from miqps.browser.visit import Limits, Restless, Seen, Visit
+from miqps.browser.watch import EVENTS, Crashed
 from miqps.page import Outcome, Page
 from miqps.settings import PROBER_TOKEN
-from miqps.visit import Limits, Restless, Seen, Visit
-from miqps.watch import EVENTS, Crashed
 
 __all__ = ["Browser", "BrowserError"]
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from miqps import bidi
-from miqps.watch import Watch
+from miqps.browser import bidi
+from miqps.browser.watch import Watch
 
 
 class Tab:
