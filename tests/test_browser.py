@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from miqps.browser import Browser, BrowserError, visit
-from miqps.browser.visit import Limits
+from miqps.browser.limits import Limits
 from miqps.page import Page
 from tests.pages import Request, Server, site
 
@@ -557,6 +557,18 @@ def test_pictures_far_below_are_loaded(server: Server, browser: Browser, loader:
     assert page.outcome == "seen"
     assert page.height > 19_800
     assert (255, 0, 0) in colours(page)
+
+
+def test_responsive_page_is_seen_as_on_a_desk_every_time(server: Server, browser: Browser) -> None:
+    """Capturing must not make the window narrow for a moment, or one layout shows by chance."""
+    server.pages = {
+        "/responsive": "<style>p{font-size:14px}@media(max-width:900px){p{font-size:30px}}</style>"
+        + "<p>words and more words</p>" * 60
+    }
+    pages = [browser.render(server.url("/responsive")) for _ in range(6)]
+    assert pages[0].height > 1_500
+    for page in pages[1:]:
+        assert np.array_equal(page.pixels, pages[0].pixels)
 
 
 def test_tall_window_does_not_stretch_the_page(server: Server, browser: Browser) -> None:

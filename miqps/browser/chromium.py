@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 from miqps import __version__
 from miqps.browser import bidi, driver, outcome
 from miqps.browser.driver import BrowserError
-from miqps.browser.visit import Limits, Restless, Seen, Visit
+from miqps.browser.limits import Limits
+from miqps.browser.visit import Restless, Seen, Visit
 from miqps.browser.watch import EVENTS, Crashed
 from miqps.page import Outcome, Page
 from miqps.settings import PROBER_TOKEN

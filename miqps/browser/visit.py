@@ -13,35 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from miqps.browser import bidi, deterministic, leaves, window
+from miqps.browser.limits import Limits
 from miqps.browser.outcome import Sight
 from miqps.browser.tab import Tab
 from miqps.page import Pixels
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Where a visit ends whatever the page does."""
-
-    render: float = 60.0
-    """Seconds for all of it; then the browser is killed."""
-    load: float = 30.0
-    """Seconds until the load event; a page without one is never pictured."""
-    answer: float = 15.0
-    """Seconds for one command; an endless script is given up after that."""
-    idle: float = 8.0
-    """Seconds for the network to become quiet, all steps together. Some pages never are."""
-    quiet: float = 0.05
-    """Seconds without a request that count as quiet. Scripts start theirs within that."""
-    documents: int = 12
-    """Documents one visit may load in its tab; more is a page that reloads itself for ever."""
-    page_time: int = 2_000
-    """Milliseconds of the page's own time: banners that show at once are in, carousels have not
-    turned yet."""
-    window: int = 20_000
-    """CSS px the window is made high for, to wake what waits to be scrolled to."""
-    height: int = 60_000
-    """CSS px captured; Chromium draws that right. Below it, the leaves alone speak."""
-
 
 _WORLD = "miqps"
 """Where the scripts that read run, apart from the page's."""
@@ -77,6 +52,7 @@ class Visit:
         self._limits = limits
         self._until = time.monotonic() + limits.render
         self._idle = limits.idle
+        self._window = window.HEIGHT
         self._coming = 0
         self._frames: list[str] = []
         self._phases: dict[str, float] = {}
@@ -237,14 +213,7 @@ class Visit:
             self._load()
             self._quiet(0.0)
             self._pass(0)
-        if height > window.HEIGHT:
-            high = min(height, self._limits.window)
-            self._tab.cdp("Emulation.setDeviceMetricsOverride", **window.metrics(high))
-        if self._tab.run(window.WAKE) or height > window.HEIGHT:
-            self._pass(500)
-        if height > window.HEIGHT:
-            self._tab.cdp("Emulation.setDeviceMetricsOverride", **window.metrics(window.HEIGHT))
-            self._pass(200)
+        self._open_up(height)
         if self._coming:
             raise Restless("pictures do not come")
         self._tab.run(deterministic.STILL)
@@ -252,6 +221,31 @@ class Visit:
             with contextlib.suppress(bidi.BidiError):
                 self._tab.run(deterministic.STILL, frame=frame)
         return self._measure()[1]
+
+    def _open_up(self, height: int) -> None:
+        """Makes the window as high as the page, so that all of it is loaded and drawn.
+
+        Capturing beyond the window instead makes Chromium lay the page out anew for a moment, as
+        if for a telephone, and the picture shows one layout or the other by chance. Only pages
+        that grow with their window are left in the usual one.
+        """
+        for milliseconds in (500, 200):
+            high = min(window.whole(height), self._limits.window)
+            growth = high - self._window
+            if growth > 0:
+                self._resize(high)
+            if not self._tab.run(window.WAKE) and growth <= 0:
+                return
+            self._pass(milliseconds)
+            before, height = height, self._measure()[1]
+            if growth > 0 and height - before >= 0.9 * growth:
+                self._resize(window.HEIGHT)
+                self._pass(200)
+                return
+
+    def _resize(self, height: int) -> None:
+        self._window = height
+        self._tab.cdp("Emulation.setDeviceMetricsOverride", **window.metrics(height))
 
     def _measure(self) -> tuple[bool, int]:
         refresh, height = str(self._tab.run(window.MEASURE, world=_WORLD)).split()
@@ -262,14 +256,24 @@ class Visit:
         for _ in range(4):
             text = str(self._tab.run(leaves.SCRIPT, leaves.MOST, leaves.LONGEST, world=_WORLD))
             self._phase("leaves")
-            shot = self._tab.cdp(
-                "Page.captureScreenshot", **window.shot(min(height, self._limits.height))
-            )
+            data = self._shoot(height)
             changes = self._tab.run(leaves.CHANGES, world=_WORLD)
             self._phase("capture")
             if not changes:
                 break
             self._pass(100)
-        pixels = window.decode(shot["data"])
+        pixels = window.decode(data)
         self._phase("decode")
         return leaves.parse(text), pixels
+
+    def _shoot(self, height: int) -> str:
+        """The picture of the page, as base64; beyond the window not by one shot's chance."""
+        beyond = height > self._window
+        shot = window.shot(min(height, self._limits.height), beyond=beyond)
+        data, before = "", None
+        for _ in range(5 if beyond else 1):
+            data = str(self._tab.cdp("Page.captureScreenshot", **shot)["data"])
+            if data == before:
+                break
+            before = data
+        return data

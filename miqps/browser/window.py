@@ -56,15 +56,18 @@ OVERRIDES: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-def shot(height: int) -> dict[str, Any]:
-    """The parameters that capture so many CSS px of the page, window or not."""
-    # Whole blocks only: a last row of half a block would be a blend with what is below the page.
-    whole = -(-height // SCALE) * SCALE
-    clip = {"x": 0, "y": 0, "width": WIDTH, "height": whole, "scale": 1 / SCALE}
+def whole(height: int) -> int:
+    """The height in whole blocks: half a block would be a blend with what is below the page."""
+    return -(-height // SCALE) * SCALE
+
+
+def shot(height: int, *, beyond: bool) -> dict[str, Any]:
+    """The parameters that capture so many CSS px of the page, also `beyond` the window."""
+    clip = {"x": 0, "y": 0, "width": WIDTH, "height": whole(height), "scale": 1 / SCALE}
     return {
         "format": "png",
         "optimizeForSpeed": True,
-        "captureBeyondViewport": True,
+        "captureBeyondViewport": beyond,
         "clip": clip,
     }
 

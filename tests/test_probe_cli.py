@@ -1,0 +1,160 @@
+"""scripts/probe.py as people run it: what it says when something is missing or ends it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from miqps.rehearsal import HOST, ROOT, free_port, sample_site, serving
+from miqps.store import Observation, Store
+
+PROBE = [sys.executable, str(ROOT / "scripts" / "probe.py")]
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    path = tmp_path / "miqps.db"
+    port = free_port()
+    with Store.open(path) as store:
+        store.corpus.add(
+            Observation(f"http://{HOST}:{port}/{page}?id={n}") for page in "ab" for n in range(4)
+        )
+    return path
+
+
+def said(error: str) -> list[str]:
+    assert "Traceback" not in error
+    return [line for line in error.splitlines() if line.startswith("Error: ")]
+
+
+def test_wrong_usage_is_exit_2(script, tmp_path: Path) -> None:
+    for wrong in (["--samples", "0"], ["--threshold", "2"], ["--algorithm", "magic"], ["--what"]):
+        done = script("probe.py", *wrong, cwd=tmp_path)
+        assert done.returncode == 2, wrong
+        assert "Traceback" not in done.stderr
+
+
+def test_a_database_that_cannot_be_used_is_one_line(script, tmp_path: Path) -> None:
+    text = tmp_path / "text.db"
+    text.write_text("no database\n" * 100)
+    with Store.open(tmp_path / "empty.db"):
+        pass
+    for name, expected in (
+        ("missing.db", "no such database"),
+        ("text.db", "not a SQLite database"),
+        ("empty.db", "nothing was recorded yet"),
+    ):
+        done = script("probe.py", "--db", tmp_path / name, cwd=tmp_path)
+        (line,) = said(done.stderr)
+        assert done.returncode == 1
+        assert name in line
+        assert expected in line
+
+
+def test_an_unknown_host_is_named(script, db: Path, tmp_path: Path) -> None:
+    done = script("probe.py", "nowhere.example", "--db", db, cwd=tmp_path)
+    (line,) = said(done.stderr)
+    assert done.returncode == 1
+    assert line.startswith("Error: nowhere.example: nothing recorded of it")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "expected"),
+    [
+        ("MIQPS_BROWSER", "/nowhere/chromium", "no browser at /nowhere/chromium"),
+        ("MIQPS_DRIVER", "/nowhere/driver", "no driver at /nowhere/driver"),
+        ("MIQPS_BROWSER", "/bin/true", "does not start"),
+        ("MIQPS_DRIVER", "/bin/true", "does not start"),
+    ],
+)
+def test_without_a_browser_it_says_what_to_do(
+    script, db: Path, tmp_path: Path, monkeypatch, variable: str, value: str, expected: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    done = script("probe.py", "--db", db, cwd=tmp_path)
+    (line,) = said(done.stderr)
+    assert done.returncode == 1
+    assert expected in line
+
+
+def test_a_site_that_is_down_costs_nothing_that_was_known(script, db: Path, tmp_path: Path) -> None:
+    done = script("probe.py", "--db", db, "--json", cwd=tmp_path)
+    (line,) = said(done.stderr)
+    assert done.returncode == 1
+    assert "could not be reached" in line
+    with Store.open(db) as store:
+        assert store.maps.version() == 0
+        (site,) = store.corpus.sites()
+        assert [c.judged_urls for c in store.corpus.contexts(site)] == [0, 0]
+
+
+def test_a_busy_database_is_one_line(script, db: Path, tmp_path: Path) -> None:
+    holder = sqlite3.connect(db, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    try:
+        done = script("probe.py", "--db", db, cwd=tmp_path)
+    finally:
+        holder.rollback()
+        holder.close()
+    (line,) = said(done.stderr)
+    assert done.returncode == 1
+    assert "locked by another process" in line
+
+
+def test_stopping_it_loses_nothing(tmp_path: Path) -> None:
+    """Ctrl-C, then a kill -9, then a run to the end: no render is made twice."""
+    port, db = free_port(), tmp_path / "miqps.db"
+    with Store.open(db) as store:
+        store.corpus.add(
+            Observation(f"http://{HOST}:{port}/shop/product?id={id_}&ref=r{id_}")
+            for id_ in (1007, 1012, 1019, 1023)
+        )
+
+    def rendered() -> list[tuple[str, int]]:
+        with sqlite3.connect(f"file:{db}?mode=ro", uri=True) as reader:
+            rows = reader.execute("SELECT url, repeat, rendered, id FROM renders").fetchall()
+        reader.close()
+        return rows
+
+    def start_and_stop(after: int, how: signal.Signals) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [*PROBE, "--db", str(db), "--browsers", "1"],
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONWARNINGS": "error"},
+        )
+        while len(rendered()) < after and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(how)
+        process.wait(60)
+        return process
+
+    with serving(sample_site(port, tmp_path / "log"), port, tmp_path / "site.log"):
+        stopped = start_and_stop(3, signal.SIGINT)
+        assert stopped.stderr is not None
+        assert stopped.stderr.read() == "Error: stopped; all is saved, run again to go on\n"
+        assert stopped.returncode == 1
+        first = rendered()
+        killed = start_and_stop(len(first) + 3, signal.SIGKILL)
+        assert killed.returncode == -signal.SIGKILL
+        second = rendered()
+        assert second[: len(first)] == first
+        done = subprocess.run(
+            [*PROBE, "--db", str(db), "--browsers", "1", "--json"],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=True,
+        )
+        assert '"judged": 1' in done.stdout
+        assert rendered()[: len(second)] == second
+    with Store.open(db) as store:
+        (known,) = store.evidence.verdicts(f"{HOST}:{port}")
+        assert {v.name: v.decision for v in known.verdicts} == {"id": "undecided", "ref": "neutral"}
