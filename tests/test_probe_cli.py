@@ -70,8 +70,8 @@ def test_an_unknown_host_is_named(script, db: Path, tmp_path: Path) -> None:
     [
         ("MIQPS_BROWSER", "/nowhere/chromium", "no browser at /nowhere/chromium"),
         ("MIQPS_DRIVER", "/nowhere/driver", "no driver at /nowhere/driver"),
-        ("MIQPS_BROWSER", "/bin/true", "does not start"),
-        ("MIQPS_DRIVER", "/bin/true", "does not start"),
+        ("MIQPS_BROWSER", "/bin/true", "is no Chrome or Chromium"),
+        ("MIQPS_DRIVER", "/bin/false", "does not start"),
     ],
 )
 def test_without_a_browser_it_says_what_to_do(
@@ -123,27 +123,25 @@ def test_stopping_it_loses_nothing(tmp_path: Path) -> None:
         reader.close()
         return rows
 
-    def start_and_stop(after: int, how: signal.Signals) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
+    def start_and_stop(after: int, how: signal.Signals) -> tuple[int, str]:
+        with subprocess.Popen(
             [*PROBE, "--db", str(db), "--browsers", "1"],
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONWARNINGS": "error"},
-        )
-        while len(rendered()) < after and process.poll() is None:
-            time.sleep(0.05)
-        process.send_signal(how)
-        process.wait(60)
-        return process
+        ) as process:
+            while len(rendered()) < after and process.poll() is None:
+                time.sleep(0.05)
+            process.send_signal(how)
+            said = process.communicate(timeout=60)[1]
+        return process.returncode, said
 
     with serving(sample_site(port, tmp_path / "log"), port, tmp_path / "site.log"):
         stopped = start_and_stop(3, signal.SIGINT)
-        assert stopped.stderr is not None
-        assert stopped.stderr.read() == "Error: stopped; all is saved, run again to go on\n"
-        assert stopped.returncode == 1
+        assert stopped == (1, "Error: stopped; all is saved, run again to go on\n")
         first = rendered()
-        killed = start_and_stop(len(first) + 3, signal.SIGKILL)
-        assert killed.returncode == -signal.SIGKILL
+        killed, _ = start_and_stop(len(first) + 3, signal.SIGKILL)
+        assert killed == -signal.SIGKILL
         second = rendered()
         assert second[: len(first)] == first
         done = subprocess.run(

@@ -7,12 +7,14 @@ import os
 import shutil
 import signal
 import subprocess
+import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +106,19 @@ def find_browser(binary: str | None = None) -> str:
     raise BrowserError(f"no browser found: {_INSTALL}")
 
 
+@cache
+def _check(binary: str) -> None:
+    """Makes sure that this is a browser: the driver would wait a minute for one that is not."""
+    try:
+        said = subprocess.run(
+            [binary, "--version"], capture_output=True, timeout=20, check=False
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise BrowserError(f"{binary} cannot be run ({error}): {_INSTALL}") from error
+    if b"chrom" not in said.lower():
+        raise BrowserError(f"{binary} is no Chrome or Chromium: {_INSTALL}")
+
+
 def find_driver(binary: str) -> str | None:
     """The driver's path; None leaves it to Selenium Manager."""
     named = os.environ.get("MIQPS_DRIVER")
@@ -147,6 +162,7 @@ def start(binary: str | None = None) -> Driver:
         BrowserError: there is none, or it does not start.
     """
     browser = find_browser(binary)
+    _check(browser)
     _sweep()
     return _starter.submit(_start, browser).result()
 
