@@ -118,8 +118,15 @@ def _support(
     for trial in together:
         kept = tuple(query.values(trial.url, name) for name in others)
         shown.setdefault(trial.look, set()).add(kept)
-    # One look for different values of what matters: an error, an empty result, the default page.
-    return [t for t in together if not t.look or len(shown[t.look]) == 1]
+    # One look for different values of what matters may be an error, an empty result or the default
+    # page. However many samples show it, it is one page, and speaks once.
+    heard: set[str] = set()
+    support = []
+    for trial in together:
+        if not trial.look or len(shown[trial.look]) == 1 or trial.look not in heard:
+            heard.add(trial.look)
+            support.append(trial)
+    return support
 
 
 def _open(

@@ -393,3 +393,15 @@ def test_noise_of_a_real_server(server: Server, browser: Browser) -> None:
     assert VISUAL.same(base, again)
     for what in ("price", "swatch", "canvas", "below"):
         assert not VISUAL.same(base, look(SHOP_VALUES | {what: CHANGES[what]})), what
+
+
+def test_a_px_of_rounding_is_no_change_but_the_text_beside_it_is() -> None:
+    """Half a px is rounded either way; what is drawn elsewhere must still be equal."""
+
+    def shown(y: int, text: str = "two") -> Page:
+        first = leaf("/html/body[1]/p[1]/#text[1]", "one", box=(8, y, 24, 16))
+        return page([first, leaf("/html/body[1]/p[2]/#text[1]", text, box=(8, 400, 24, 16))])
+
+    assert same(shown(323), shown(324))
+    assert not same(shown(323), shown(326))
+    assert not same(shown(323), shown(324, "too"))

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import subprocess
 import sys
 import tempfile
 import time
