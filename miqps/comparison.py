@@ -14,6 +14,9 @@ from miqps.page import Page
 from miqps.trial import TrialOutcome
 from miqps.view import View
 
+_GONE = frozenset({400, 404, 410, 422})
+"""Answers to the URL itself. Others (401, 403, 429, 5xx) are answers to the visitor or the hour."""
+
 
 @dataclass(frozen=True, slots=True)
 class Compared:
@@ -36,6 +39,8 @@ def compare(view: View, original: str, removed: frozenset[str], repeats: int) ->
     a, b = view.page(original), view.page(stripped)
     if a is None or b is None:
         return None
+    if a.seen and _is_gone(b):
+        return _gone(view, original, stripped)
     unseen = _unseen(a, b)
     if unseen is not None:
         return unseen
@@ -53,6 +58,21 @@ def _unseen(a: Page, b: Page) -> Compared | None:
     if not b.seen:
         return Compared("invalid", f"without it the page was not seen: {_why(b)}")
     return None
+
+
+def _is_gone(page: Page) -> bool:
+    """Whether the site itself says that there is nothing at this URL."""
+    return page.outcome == "not-found" or (page.outcome == "status" and page.status in _GONE)
+
+
+def _gone(view: View, original: str, stripped: str) -> Compared | None:
+    """A page that is there only with the parameter, on both of two visits, needs it."""
+    a, b = view.page(original, 1), view.page(stripped, 1)
+    if a is None or b is None:
+        return None
+    if not a.seen or not _is_gone(b):
+        return Compared("invalid", "without it the page was not always seen")
+    return Compared("different", f"without it the site answers {_why(b)}")
 
 
 def _confirmed(view: View, original: str, stripped: str, repeats: int) -> Compared | None:

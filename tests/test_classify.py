@@ -103,6 +103,32 @@ def test_errors_are_never_the_same() -> None:
     assert set(found(gone).values()) == {"undecided"}
 
 
+@pytest.mark.parametrize(
+    ("status", "decision"),
+    [(404, "important"), (410, "important"), (400, "important"), (403, "undecided"),
+     (500, "undecided"), (503, "undecided")],
+)  # fmt: skip
+def test_a_page_that_is_not_there_without_a_name(status: int, decision: str) -> None:
+    """What the site says of the URL counts; what it says of the visitor or the hour does not."""
+
+    def shop(url: str, visit: int) -> str | Page:
+        shown = query.values(url, "id")
+        return str(shown) if shown else page(url, "", outcome="status", status=status)
+
+    verdicts = found(shop)
+    assert verdicts == {"id": decision, "utm_source": "neutral", "sid": "neutral"}
+
+
+def test_a_page_that_is_missing_by_chance_is_no_proof() -> None:
+    normal = reads("id")
+
+    def shaky(url: str, visit: int) -> str | Page:
+        gone = "miqps-" not in url and visit % 7 == 0
+        return page(url, "", outcome="status", status=404) if gone else normal(url, visit)
+
+    assert found(shaky)["utm_source"] != "important"
+
+
 def test_a_page_that_shows_for_every_address_is_not_agreement() -> None:
     assert set(found(lambda url, visit: "Please accept our cookies").values()) == {"undecided"}
 

@@ -155,4 +155,4 @@ def test_stopping_it_loses_nothing(tmp_path: Path) -> None:
         assert rendered()[: len(second)] == second
     with Store.open(db) as store:
         (known,) = store.evidence.verdicts(f"{HOST}:{port}")
-        assert {v.name: v.decision for v in known.verdicts} == {"id": "undecided", "ref": "neutral"}
+        assert {v.name: v.decision for v in known.verdicts} == {"id": "important", "ref": "neutral"}
