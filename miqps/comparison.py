@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from miqps import query
 from miqps.page import Page
-from miqps.trial import TrialOutcome
+from miqps.trial import CONTENT_CHANGED, TrialOutcome
 from miqps.view import View
 
 _GONE = frozenset({400, 404, 410, 422})
@@ -93,7 +93,7 @@ def _confirmed(view: View, original: str, stripped: str, repeats: int) -> Compar
         if not stripped_again.seen:
             return Compared("invalid", f"the page was not always seen: {_why(stripped_again)}")
         if view.same(view.look(stripped), view.look(stripped, 1)):
-            return Compared("different", "the content changed")
+            return Compared("different", CONTENT_CHANGED)
     return _beside_noise(view, original, stripped, repeats)
 
 
@@ -119,7 +119,7 @@ def _beside_noise(view: View, original: str, stripped: str, repeats: int) -> Com
         return Compared("invalid", f"the page is never twice the same: {b.unstable}")
     if view.same(a, b):
         return Compared("same", "outside of what moves by itself")
-    return Compared("different", "the content changed, beside what moves by itself")
+    return Compared("different", f"{CONTENT_CHANGED}, beside what moves by itself")
 
 
 def _stateful(view: View, original: str, stripped: str) -> Compared | None:

@@ -7,6 +7,9 @@ from typing import Literal
 
 TrialOutcome = Literal["same", "different", "invalid"]
 
+CONTENT_CHANGED = "the content changed"
+"""How the reason begins when another page was seen, not a cookie, a redirect or an error."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:

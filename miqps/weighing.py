@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from miqps import query, urls
 from miqps.mapping import ContextVerdicts, Verdict
 from miqps.settings import Judging
-from miqps.trial import Trial
+from miqps.trackers import is_tracker
+from miqps.trial import CONTENT_CHANGED, Trial
 from miqps.urls import Context
 
 
@@ -67,29 +68,56 @@ def weigh(
 def review(site: Sequence[Judged], rules: Judging) -> list[ContextVerdicts]:
     """The verdicts of a whole site, weighed with what its contexts say of each other.
 
-    Two things show only here: pages of different paths that look the same (a consent wall, a block
-    page, a log-in page; nothing was seen there), and a name that matters on a path in one pattern
-    but seems not to matter on the same path in another.
+    Some things show only here: pages of different paths that look the same (a consent wall, a block
+    page, a log-in page; nothing was seen there); a path on which nothing was ever seen to matter,
+    which may be such a wall; and a name that matters on a path in one pattern but seems not to
+    matter on the same path in another.
     """
     walls = _walls(trial for judged in site for trial in judged.trials)
     weighed = [
         ContextVerdicts(j.context, weigh(j.context.names, j.trials, rules, walls)) for j in site
     ]
+    shown: dict[str, list[Trial]] = {}
+    for judged in site:
+        trials = [_unwalled(trial, walls) for trial in judged.trials]
+        shown.setdefault(judged.context.path, []).extend(trials)
+    seen = {path for path, trials in shown.items() if _shows_content(trials)}
     matters: dict[tuple[str, str], list[ContextVerdicts]] = {}
     for found in weighed:
         for verdict in found.verdicts:
             if verdict.decision == "important":
                 matters.setdefault((found.context.path, verdict.name), []).append(found)
-    return [
-        ContextVerdicts(
-            found.context,
-            tuple(
-                _veto(found.context, v, matters.get((found.context.path, v.name), ()), rules)
-                for v in found.verdicts
-            ),
-        )
-        for found in weighed
-    ]
+    reviewed = []
+    for judged, found in zip(site, weighed, strict=True):
+        path = found.context.path
+        sisters = {v.name: matters.get((path, v.name), []) for v in found.verdicts}
+        verdicts = [_veto(found.context, v, sisters[v.name], rules) for v in found.verdicts]
+        if path not in seen:
+            verdicts = [v if is_tracker(v.name) else _doubt(v, _UNPROVEN) for v in verdicts]
+        elif any(sisters[n] for n in found.neutral) and not _shows_content(judged.trials):
+            verdicts = [_doubt(v, _CONTRADICTED) for v in verdicts]
+        reviewed.append(ContextVerdicts(found.context, tuple(verdicts)))
+    return reviewed
+
+
+_UNPROVEN = "nothing on this path was seen to matter, so only known trackers may go"
+_CONTRADICTED = "what matters on this path in other patterns made no difference here"
+
+
+def _doubt(verdict: Verdict, reason: str) -> Verdict:
+    if verdict.decision != "neutral":
+        return verdict
+    return replace(verdict, decision="undecided", reason=f"no change, but {reason}")
+
+
+def _shows_content(trials: Sequence[Trial]) -> bool:
+    """Whether these pages were seen to depend on their address: on a name, or on the path."""
+    if any(t.outcome == "different" and t.reason.startswith(CONTENT_CHANGED) for t in trials):
+        return True
+    # Without noise a look is the page itself; with it, it is another one each time.
+    steady = {(t.look, _own_path(t.url)) for t in trials if t.outcome == "same" and not t.reason}
+    paths = {path for _, path in steady}
+    return len(paths) > 1 and len({look for look, _ in steady}) >= len(paths)
 
 
 def _unwalled(trial: Trial, walls: Collection[str]) -> Trial:
@@ -190,5 +218,4 @@ def _veto(
     if verdict.values >= rules.sister_values and not is_left_over:
         return verdict
     names = ", ".join(sisters[0].context.names)
-    reason = f"no change, but it matters on this path in the pattern {names}"
-    return replace(verdict, decision="undecided", reason=reason)
+    return _doubt(verdict, f"it matters on this path in the pattern {names}")

@@ -68,7 +68,7 @@ def test_what_changes_nothing_is_no_new_version() -> None:
 
 
 def test_publishing_from_the_evidence_in_a_store(tmp_path: Path) -> None:
-    urls = [f"http://a.example/p?x={n}" for n in range(3)]
+    urls = [f"http://a.example/p?gclid={n}" for n in range(3)]
     with Store.open(tmp_path / "miqps.db") as store:
         store.corpus.add(Observation(url) for url in urls)
         run = store.journal.begin("{}")
@@ -76,15 +76,18 @@ def test_publishing_from_the_evidence_in_a_store(tmp_path: Path) -> None:
 
         def judge(outcome: str, blamed: str | None = None):
             trials = [
-                Trial(url, frozenset("x"), outcome, "changed", blamed, url)  # type: ignore[arg-type]
+                Trial(url, frozenset({"gclid"}), outcome, "the content changed", blamed, url)  # type: ignore[arg-type]
                 for url in urls
             ]
             store.evidence.save(run, context, trials, [])
             return publish(store, run, JUDGING)
 
-        first = judge("different", "x")
+        first = judge("different", "gclid")
         assert (first.version, first.is_new) == (1, True)
-        assert (judge("different", "x").version, judge("different", "x").is_new) == (1, False)
+        assert (judge("different", "gclid").version, judge("different", "gclid").is_new) == (
+            1,
+            False,
+        )
         refused = judge("same")
         assert (refused.version, refused.is_new) == (1, False)
         assert [d.accepted for d in refused.decisions] == [False]

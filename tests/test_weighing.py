@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from miqps.settings import JUDGING
-from miqps.trial import Trial
+from miqps.trial import CONTENT_CHANGED, Trial
 from miqps.urls import Context
 from miqps.weighing import Judged, mismatch_bound, review, weigh
 
@@ -18,9 +18,9 @@ def same(n: int, *removed: str, path: str = "/p", look: str | None = None) -> Tr
     return Trial(url, frozenset(removed), "same", look=digest)
 
 
-def different(n: int, *removed: str, blamed: str) -> Trial:
-    url = f"http://a/p?a={n}&b={n}&id={n}"
-    return Trial(url, frozenset(removed), "different", "the content changed", blamed, f"/p{n}")
+def different(n: int, *removed: str, blamed: str, path: str = "/p") -> Trial:
+    url = f"http://a{path}?a={n}&b={n}&id={n}"
+    return Trial(url, frozenset(removed), "different", CONTENT_CHANGED, blamed, f"{path}{n}")
 
 
 def verdicts(trials, names=("a", "b", "id"), rules=JUDGING, **more):
@@ -95,12 +95,42 @@ def test_pages_of_different_paths_that_look_the_same_were_not_seen() -> None:
 def test_an_index_page_is_the_folder_it_stands_in() -> None:
     both = [
         Judged(
-            Context("a", path, ("a",)),
-            tuple(same(n, "a", path=path, look="home") for n in range(3)),
+            Context("a", path, ("a", "id")),
+            (
+                different(7, "id", blamed="id", path=path),
+                *(same(n, "a", path=path, look=f"home {n}") for n in range(3)),
+            ),
         )
         for path in ("/docs/", "/docs/index.html")
     ]
-    assert {v.decision for c in review(both, JUDGING) for v in c.verdicts} == {"neutral"}
+    assert [c.neutral for c in review(both, JUDGING)] == [{"a"}, {"a"}]
+
+
+def test_where_nothing_was_ever_seen_to_matter_only_known_trackers_go() -> None:
+    """A log-in wall at one address, a page whose content never comes: the same for every id."""
+    url = "http://a/p?id={n}&t={n}&gclid={n}"
+    wall = tuple(
+        Trial(url.format(n=n), frozenset({"id", "t", "gclid"}), "same", look="wall")
+        for n in range(5)
+    )
+    (found,) = review([Judged(Context("a", "/p", ("gclid", "id", "t")), wall)], JUDGING)
+    assert found.neutral == {"gclid"}
+    assert "nothing on this path was seen to matter" in found.verdicts[1].reason
+
+
+def test_pages_of_one_template_that_differ_were_seen() -> None:
+    rows = tuple(same(n, "a", path=f"/row/{n}") for n in range(3))
+    (found,) = review([Judged(Context("a", "/row/*", ("a",)), rows)], JUDGING)
+    assert found.neutral == {"a"}
+
+
+def test_a_context_in_which_nothing_shows_what_its_sister_showed_was_not_seen() -> None:
+    """The site began to block between two patterns of one path: v was never really tried."""
+    seen = Judged(Context("a", "/p", ("a",)), (different(0, "a", blamed="a"),))
+    blocked = Judged(
+        Context("a", "/p", ("a", "b")), tuple(same(n, "a", "b", look="sorry") for n in range(9))
+    )
+    assert review([seen, blocked], JUDGING)[1].neutral == frozenset()
 
 
 def test_a_name_that_matters_on_the_path_needs_more_to_be_neutral_there() -> None:
@@ -109,7 +139,10 @@ def test_a_name_that_matters_on_the_path_needs_more_to_be_neutral_there() -> Non
             Judged(Context("a", "/p", ("a", "b", "id")), (different(0, "a", blamed="a"),)),
             Judged(
                 Context("a", path, ("a", "id")),
-                tuple(same(n, "a", path=path) for n in range(values)),
+                (
+                    different(99, "id", blamed="id", path=path),
+                    *(same(n, "a", path=path) for n in range(values)),
+                ),
             ),
         ]
 
