@@ -152,7 +152,11 @@ class Judge:
         self, sample: Sample, removed: frozenset[str], found: Compared, blamed: str | None = None
     ) -> None:
         page = self._view.page(sample.url)
-        look = self._view.look(sample.url).digest if page is not None and page.seen else ""
+        look = ""
+        if page is not None and page.seen:
+            noisy = self._needed_repeats(sample)
+            count = self._rules.repeats if noisy else 1
+            look = self._view.identity(sample.url, count).outline
         self._trials[sample.url, removed, blamed] = Trial(
             url=sample.url,
             removed=removed,
@@ -179,7 +183,9 @@ class Judge:
             found = self._compare(sample, removed)
             if found is None:
                 return False
-            self._note(sample, removed, found, name if found.outcome == "different" else None)
+            self._note(sample, removed, found, name if found.needs_it else None)
+            if found.needs_it and found.outcome == "invalid":
+                return False
             same += found.outcome == "same"
             changed += found.outcome == "different"
         return same > 0 and changed < enough
@@ -214,7 +220,7 @@ class Judge:
         differing = []
         for sample, compared in found:
             assert compared is not None
-            if compared.outcome == "different":
+            if compared.needs_it:
                 differing.append(sample)
                 self._note(sample, removed, compared, alone)
             else:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from miqps import query
 from miqps.page import Page
-from miqps.trial import CONTENT_CHANGED, TrialOutcome
+from miqps.trial import CONTENT_CHANGED, NOT_WITHOUT, TrialOutcome
 from miqps.view import View
 
 _GONE = frozenset({400, 404, 410, 422})
@@ -24,6 +24,11 @@ class Compared:
 
     outcome: TrialOutcome
     reason: str = ""
+
+    @property
+    def needs_it(self) -> bool:
+        """Whether the parameter makes a difference, or without it nothing could be seen."""
+        return self.outcome == "different" or self.reason.startswith(NOT_WITHOUT)
 
 
 def compare(view: View, original: str, removed: frozenset[str], repeats: int) -> Compared | None:
@@ -39,11 +44,10 @@ def compare(view: View, original: str, removed: frozenset[str], repeats: int) ->
     a, b = view.page(original), view.page(stripped)
     if a is None or b is None:
         return None
-    if a.seen and _is_gone(b):
-        return _gone(view, original, stripped)
-    unseen = _unseen(a, b)
-    if unseen is not None:
-        return unseen
+    if not a.seen:
+        return Compared("invalid", f"the page was not seen: {_why(a)}")
+    if not b.seen:
+        return _missing(view, original, stripped)
     back = removed & set(query.names(b.final_url))
     if back:
         return Compared("different", f"the site puts {_listed(back)} back")
@@ -52,27 +56,21 @@ def compare(view: View, original: str, removed: frozenset[str], repeats: int) ->
     return _confirmed(view, original, stripped, repeats)
 
 
-def _unseen(a: Page, b: Page) -> Compared | None:
-    if not a.seen:
-        return Compared("invalid", f"the page was not seen: {_why(a)}")
-    if not b.seen:
-        return Compared("invalid", f"without it the page was not seen: {_why(b)}")
-    return None
-
-
 def _is_gone(page: Page) -> bool:
     """Whether the site itself says that there is nothing at this URL."""
     return page.outcome == "not-found" or (page.outcome == "status" and page.status in _GONE)
 
 
-def _gone(view: View, original: str, stripped: str) -> Compared | None:
-    """A page that is there only with the parameter, on both of two visits, needs it."""
-    a, b = view.page(original, 1), view.page(stripped, 1)
-    if a is None or b is None:
+def _missing(view: View, original: str, stripped: str) -> Compared | None:
+    """The page is there only with the parameter: is it so on two visits of both?"""
+    first, a, b = view.page(stripped), view.page(original, 1), view.page(stripped, 1)
+    if first is None or a is None or b is None:
         return None
-    if not a.seen or not _is_gone(b):
-        return Compared("invalid", "without it the page was not always seen")
-    return Compared("different", f"without it the site answers {_why(b)}")
+    if not a.seen or b.seen:
+        return Compared("invalid", "the page was not always seen")
+    if _is_gone(first) and _is_gone(b):
+        return Compared("different", f"without it the site answers {_why(b)}")
+    return Compared("invalid", f"{NOT_WITHOUT}: {_why(b)}")
 
 
 def _confirmed(view: View, original: str, stripped: str, repeats: int) -> Compared | None:
@@ -113,7 +111,7 @@ def _beside_noise(view: View, original: str, stripped: str, repeats: int) -> Com
     if pages is None:
         return None
     if not all(page.seen for page in pages):
-        return Compared("invalid", "without it the page was not always seen")
+        return Compared("invalid", f"{NOT_WITHOUT} every time")
     b = view.identity(stripped, repeats)
     if b.unstable:
         return Compared("invalid", f"the page is never twice the same: {b.unstable}")
@@ -134,7 +132,7 @@ def _stateful(view: View, original: str, stripped: str) -> Compared | None:
         return None
     cookies = _kept_cookies(a, b, view.volatile_cookies())
     if cookies:
-        return Compared("different", f"it sets the cookie {_listed(cookies)}")
+        return Compared("different", f"it leaves {_listed(cookies)} behind")
     return Compared("same")
 
 

@@ -71,7 +71,7 @@ class Page:
     height: int = 0
     """CSS px of the whole page, also where the picture stops earlier."""
     cookies: Mapping[str, str] = field(default_factory=dict)
-    """"name@domain" -> value of every cookie the visit left behind."""
+    """"name@domain" -> value of every cookie the visit left behind, and "name@localStorage"."""
     retry_after: float | None = None
     """Seconds the server asked to be left alone."""
     milliseconds: float = 0.0

@@ -10,6 +10,9 @@ TrialOutcome = Literal["same", "different", "invalid"]
 CONTENT_CHANGED = "the content changed"
 """How the reason begins when another page was seen, not a cookie, a redirect or an error."""
 
+NOT_WITHOUT = "without it the page was not seen"
+"""How the reason begins when the page was seen with the parameter and never without."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -27,7 +30,7 @@ class Trial:
     others did not, on this sample."""
 
     look: str = ""
-    """Digest of the sample's own page; pages of different paths that share it were not seen."""
+    """Outline of the sample's own page; pages of different paths that share it were not seen."""
 
     swapped: bool = False
     """A value in this sample was taken from another URL of the site."""

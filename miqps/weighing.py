@@ -114,10 +114,9 @@ def _shows_content(trials: Sequence[Trial]) -> bool:
     """Whether these pages were seen to depend on their address: on a name, or on the path."""
     if any(t.outcome == "different" and t.reason.startswith(CONTENT_CHANGED) for t in trials):
         return True
-    # Without noise a look is the page itself; with it, it is another one each time.
-    steady = {(t.look, _own_path(t.url)) for t in trials if t.outcome == "same" and not t.reason}
-    paths = {path for _, path in steady}
-    return len(paths) > 1 and len({look for look, _ in steady}) >= len(paths)
+    shown = {(t.look, _own_path(t.url)) for t in trials if t.outcome == "same" and t.look}
+    paths = {path for _, path in shown}
+    return len(paths) > 1 and len({look for look, _ in shown}) >= len(paths)
 
 
 def _unwalled(trial: Trial, walls: Collection[str]) -> Trial:

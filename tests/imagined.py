@@ -53,6 +53,7 @@ class ByTitle:
         return Words(
             digest=hashlib.sha256(page.title.encode()).hexdigest(),
             unstable="too much moves" if len(moving) * 2 > len(words) else "",
+            outline=" ".join(w for n, w in enumerate(words) if n not in moving),
             words=words,
             moving=moving,
         )

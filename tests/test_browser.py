@@ -636,3 +636,13 @@ def test_more_leaves_than_are_kept(
     assert a.leaves[-1].text.startswith("10 further leaves #")
     assert a.leaves[:10] == b.leaves[:10]
     assert a.leaves[10] != b.leaves[10]
+
+
+def test_what_a_page_stores_for_later_is_told(server: Server, browser: Browser) -> None:
+    server.pages = {
+        "/stores": "<p>hello</p><script>localStorage.aff = location.search</script>",
+        "/light": LIGHT,
+    }
+    page = browser.render(server.url("/stores?t=7"))
+    assert page.cookies == {"aff@localStorage": "?t=7"}
+    assert browser.render(server.url("/light")).cookies == {}

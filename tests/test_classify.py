@@ -212,6 +212,32 @@ def test_a_session_cookie_that_always_changes_is_no_state() -> None:
     assert found(session)["sid"] == "neutral"
 
 
+@pytest.mark.parametrize(
+    "outcome", ["status", "blank", "redirected", "timeout", "crashed", "login"]
+)
+def test_a_name_that_some_pages_need_is_kept(outcome: str) -> None:
+    """Without sid item 3 cannot be seen; that the others can does not outweigh it."""
+
+    def shop(url: str, visit: int) -> str | Page:
+        if query.values(url, "id") == ("3",) and not query.values(url, "sid"):
+            return page(url, "", outcome=outcome, status=500)
+        return f"{urls.path(url)} {query.values(url, 'id')}"
+
+    assert found(shop) == {"id": "important", "utm_source": "neutral", "sid": "undecided"}
+
+
+def test_expired_items_with_a_clock_say_as_little_as_those_without() -> None:
+    def shop(url: str, visit: int) -> str | Page:
+        if "miqps-" in url:
+            return page(url, "404", outcome="status", status=404)
+        alive = query.values(url, "id") == ("4",)
+        return f"{'item number 4' if alive else 'not for sale'} at {visit}"
+
+    verdicts = found(shop)
+    assert verdicts["id"] == "important"
+    assert verdicts["utm_source"] == "undecided"
+
+
 # --- noise --------------------------------------------------------------------------------------
 
 

@@ -168,6 +168,16 @@ SCRIPT = r"""
 }
 """
 
+STORED = r"""
+() => {
+  try {
+    return JSON.stringify(Object.entries(localStorage).slice(0, 200)
+      .map(([name, value]) => [name.slice(0, 200), value.slice(0, 1000)]));
+  } catch { return "[]"; }
+}
+"""
+"""What the page keeps for the next visit beside its cookies."""
+
 CHANGES = "() => miqps.changes + miqps.observer.takeRecords().length"
 """How often the document was changed since `SCRIPT` ran, in the same world."""
 

@@ -8,6 +8,7 @@ Between the steps the network must be quiet.
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -85,6 +86,8 @@ class Visit:
         reading, pixels = self._capture(height)
         found = self._tab.cdp("Network.getAllCookies")["cookies"]
         cookies = {f"{each['name']}@{each['domain']}": each["value"] for each in found}
+        stored = json.loads(str(self._tab.run(leaves.STORED, world=_WORLD)))
+        cookies |= {f"{name}@localStorage": value for name, value in stored}
         self._phase("cookies")
         return self._seen(self._sight(url, reading.href, reading, pixels), pixels, height, cookies)
 

@@ -17,6 +17,8 @@ class Identity:
     """Hex; equal exactly when one render looks byte for byte the same."""
     unstable: str = ""
     """Why this cannot be judged ("the main heading moves"), or ""."""
+    outline: str = ""
+    """Hex; what is shown, outside of what moves by itself: equal for pages that say the same."""
 
 
 class ContentId(Protocol):

@@ -98,7 +98,8 @@ class Visual:
                 if each.pixels is not None:
                     mask |= grown(difference(pixels, each.pixels))
         why = _too_much(page.leaves, moves, mask)
-        return Look(digest, why, page.title, page.leaves, moves, strays, pixels, mask)
+        outline = _outline(page, moves, strays) if others else digest
+        return Look(digest, why, outline, page.title, page.leaves, moves, strays, pixels, mask)
 
     def same(self, a: Identity, b: Identity) -> bool:
         """Whether two URLs look the same outside of what moves on either side."""
@@ -120,6 +121,16 @@ def _digest(page: Page) -> str:
         look.update(repr(page.pixels.shape).encode("ascii"))
         look.update(np.ascontiguousarray(page.pixels).data)
     return look.hexdigest()
+
+
+def _outline(page: Page, moves: Sequence[int], strays: frozenset[Key]) -> str:
+    """A hash of the title and of what stays of the leaves; boxes and pixels move too easily."""
+    stays = [
+        (leaf.path, "" if bits & TEXT else leaf.text, "" if bits & STYLE else leaf.style)
+        for leaf, bits in zip(page.leaves, moves, strict=True)
+        if not bits & COMES_AND_GOES and _key(leaf) not in strays
+    ]
+    return hashlib.sha256(json.dumps([page.title, stays]).encode("ascii")).hexdigest()
 
 
 def _shape(page: Page) -> tuple[int, ...]:
