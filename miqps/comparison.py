@@ -52,7 +52,7 @@ def compare(view: View, original: str, removed: frozenset[str], repeats: int) ->
     if back:
         return Compared("different", f"the site puts {_listed(back)} back")
     if view.same(view.look(original), view.look(stripped)):
-        return _stateful(view, original, stripped)
+        return _stateful(view, original, stripped, Compared("same"))
     return _confirmed(view, original, stripped, repeats)
 
 
@@ -105,8 +105,9 @@ def _beside_noise(view: View, original: str, stripped: str, repeats: int) -> Com
     a = view.identity(original, repeats)
     if a.unstable:
         return Compared("invalid", f"the page is never twice the same: {a.unstable}")
+    beside = Compared("same", "outside of what moves by itself")
     if view.same(a, view.look(stripped)):
-        return Compared("same", "outside of what moves by itself")
+        return _stateful(view, original, stripped, beside)
     pages = view.pages(stripped, repeats)
     if pages is None:
         return None
@@ -116,31 +117,32 @@ def _beside_noise(view: View, original: str, stripped: str, repeats: int) -> Com
     if b.unstable:
         return Compared("invalid", f"the page is never twice the same: {b.unstable}")
     if view.same(a, b):
-        return Compared("same", "outside of what moves by itself")
+        return _stateful(view, original, stripped, beside)
     return Compared("different", f"{CONTENT_CHANGED}, beside what moves by itself")
 
 
-def _stateful(view: View, original: str, stripped: str) -> Compared | None:
-    """The pages look the same: does the parameter leave a cookie behind?"""
+def _stateful(view: View, original: str, stripped: str, seen: Compared) -> Compared | None:
+    """What was `seen` to be the same may still leave a cookie behind, or a value in a store."""
     a, b = view.page(original), view.page(stripped)
     if a is None or b is None:
         return None
     if not _kept_cookies(a, b, view.volatile_cookies()):
-        return Compared("same")
-    again_a, again_b = view.pages(original, 2), view.pages(stripped, 2)
+        return seen
+    again_a, again_b = view.page(original, 1), view.page(stripped, 1)
     if again_a is None or again_b is None:
         return None
-    cookies = _kept_cookies(a, b, view.volatile_cookies())
+    volatile = view.volatile_cookies()
+    cookies = _kept_cookies(a, b, volatile) & _kept_cookies(again_a, again_b, volatile)
     if cookies:
         return Compared("different", f"it leaves {_listed(cookies)} behind")
-    return Compared("same")
+    return seen
 
 
 def _kept_cookies(a: Page, b: Page, volatile: frozenset[str]) -> frozenset[str]:
     return frozenset(
         name
         for name, value in a.cookies.items()
-        if name not in volatile and b.cookies.get(name) != value
+        if name not in b.cookies or (name not in volatile and b.cookies[name] != value)
     )
 
 

@@ -75,7 +75,9 @@ def swapped(
     for name, known in tried.items():
         new = [value for value in pool.get(name, ()) if value not in known]
         del new[max(most - len(known), 0) :]
-        made_from = sorted(value for value in {*known, *new} if opaque(value))
+        seen = {*known, *pool.get(name, ())}
+        # A constant says nothing, however opaque: it may be the one that the site knows.
+        made_from = sorted(filter(opaque, seen)) if len(seen) > 1 else []
         while len(known) + len(new) < least and made_from:
             made = lookalike(made_from[0], len(new))
             if made in known or made in new:

@@ -79,9 +79,16 @@ def test_a_default_value_does_not_hide_what_other_values_do() -> None:
         (["a", "b", "c"], "neutral"),
         (["a", "b"], "undecided"),
         (["7f3a9c2e1b5d4f60", "00ff11ee22dd33cc"], "neutral"),
+        (["20240117112233"], "undecided"),
         (["yes"], "undecided"),
     ],
-    ids=["enough values", "too few words", "opaque ones are made up", "constant"],
+    ids=[
+        "enough values",
+        "too few words",
+        "opaque ones are made up",
+        "an opaque constant",
+        "constant",
+    ],
 )
 def test_enough_distinct_values_are_needed(values: list[str], decision: str) -> None:
     samples = [f"/p?id={n}&x={value}" for value in values for n in range(3)]
@@ -202,6 +209,18 @@ def test_a_name_that_leaves_a_cookie_is_kept() -> None:
         "utm_source": "important",
         "sid": "neutral",
     }
+
+
+@pytest.mark.parametrize("clock", [False, True])
+@pytest.mark.parametrize("stamp", [False, True])
+def test_a_cookie_is_noticed_beside_noise_and_with_a_time_in_it(clock: bool, stamp: bool) -> None:
+    def sticky(url: str, visit: int) -> Page:
+        kept = query.values(url, "utm_source")
+        cookies = {"aff@shop.example": f"{kept[0]}{visit if stamp else ''}"} if kept else {}
+        shown = f"{urls.path(url)} item {query.values(url, 'id')} {visit if clock else ''}"
+        return page(url, shown, cookies=cookies)
+
+    assert found(sticky)["utm_source"] == "important"
 
 
 def test_a_session_cookie_that_always_changes_is_no_state() -> None:

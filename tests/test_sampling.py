@@ -90,6 +90,8 @@ def test_a_lookalike_has_the_same_shape(value: str, number: int) -> None:
 
 def test_made_up_values_fill_up_only_what_is_needed() -> None:
     base = [Sample("http://a/p?sid=7f3a9c2e1b5d4f60")]
-    made = swapped(base, {"sid": {"7f3a9c2e1b5d4f60"}}, {}, least=3, most=5)
+    known, pool = {"sid": {"7f3a9c2e1b5d4f60"}}, {"sid": ["00ff11ee22dd33cc"]}
+    made = swapped(base, known, pool, least=3, most=5)
     assert len({query.values(s.url, "sid") for s in made}) == 2
+    assert swapped(base, known, {}, least=3, most=5) == []
     assert swapped(base, {"sort": {"title"}}, {}, least=3, most=5) == []
