@@ -62,11 +62,13 @@ class Turnstile:
         queue.free_at = max(queue.free_at, now + pause)
 
     def refused(self, site: str, now: float, retry_after: float | None) -> bool:
-        """The site asked to be left alone; False when it did so too often for this run."""
+        """The site asked to be left alone; False when for too long or too often for this run."""
         queue = self._queues.setdefault(site, _Queue())
         queue.refusals += 1
-        if queue.refusals > self._rules.max_backoffs:
-            return False
         pause = self._rules.backoff * 2 ** (queue.refusals - 1)
-        queue.free_at = now + (pause if retry_after is None else retry_after)
+        if retry_after is not None:
+            pause = retry_after
+        if queue.refusals > self._rules.max_backoffs or pause > self._rules.max_pause:
+            return False
+        queue.free_at = now + pause
         return True

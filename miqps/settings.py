@@ -48,6 +48,10 @@ class Judging:
     """A name that matters on a path in one pattern is believed neutral on the same path in another
     one only after this many distinct values."""
 
+    max_unseen_share: float = 0.2
+    """Share of a parameter's samples that may be impossible to judge. More, and the ones that could
+    be judged do not speak for the rest."""
+
     repeats: int = 3
     """Renders of each side when a page differs from itself. Three left no change missed and no
     false alarm in 100 pairs under noise; two left nine false alarms."""
@@ -97,6 +101,10 @@ class Politeness:
 
     backoff: float = 60.0
     """Seconds a site is left alone after 429 or 503 without Retry-After; doubles each time."""
+
+    max_pause: float = 300.0
+    """Seconds of Retry-After that are waited for; a site that asks for more is given up for this
+    run, so that the others are not kept waiting."""
 
     max_backoffs: int = 3
     """Back-offs after which a site is given up for this run."""

@@ -69,7 +69,7 @@ def review(site: Sequence[Judged], rules: Judging) -> list[ContextVerdicts]:
     """The verdicts of a whole site, weighed with what its contexts say of each other.
 
     Some things show only here: pages of different paths that look the same (a consent wall, a block
-    page, a log-in page; nothing was seen there); a path on which nothing was ever seen to matter,
+    page, a log-in page; nothing was seen there); a pattern in which nothing was seen to matter,
     which may be such a wall; and a name that matters on a path in one pattern but seems not to
     matter on the same path in another.
     """
@@ -77,11 +77,6 @@ def review(site: Sequence[Judged], rules: Judging) -> list[ContextVerdicts]:
     weighed = [
         ContextVerdicts(j.context, weigh(j.context.names, j.trials, rules, walls)) for j in site
     ]
-    shown: dict[str, list[Trial]] = {}
-    for judged in site:
-        trials = [_unwalled(trial, walls) for trial in judged.trials]
-        shown.setdefault(judged.context.path, []).extend(trials)
-    seen = {path for path, trials in shown.items() if _shows_content(trials)}
     matters: dict[tuple[str, str], list[ContextVerdicts]] = {}
     for found in weighed:
         for verdict in found.verdicts:
@@ -92,15 +87,15 @@ def review(site: Sequence[Judged], rules: Judging) -> list[ContextVerdicts]:
         path = found.context.path
         sisters = {v.name: matters.get((path, v.name), []) for v in found.verdicts}
         verdicts = [_veto(found.context, v, sisters[v.name], rules) for v in found.verdicts]
-        if path not in seen:
+        if not _shows_content([_unwalled(trial, walls) for trial in judged.trials]):
+            if any(sisters[name] for name in found.neutral):
+                verdicts = [_doubt(v, _CONTRADICTED) for v in verdicts]
             verdicts = [v if is_tracker(v.name) else _doubt(v, _UNPROVEN) for v in verdicts]
-        elif any(sisters[n] for n in found.neutral) and not _shows_content(judged.trials):
-            verdicts = [_doubt(v, _CONTRADICTED) for v in verdicts]
         reviewed.append(ContextVerdicts(found.context, tuple(verdicts)))
     return reviewed
 
 
-_UNPROVEN = "nothing on this path was seen to matter, so only known trackers may go"
+_UNPROVEN = "nothing was seen to matter here, so only known trackers may go"
 _CONTRADICTED = "what matters on this path in other patterns made no difference here"
 
 
@@ -165,6 +160,11 @@ def _open(
 ) -> Verdict:
     urls_seen = {t.url for t in support} if name in removable else set()
     samples, values = len(urls_seen), _values(name, urls_seen)
+    tried = {t.url for t in trials if name in t.removed}
+    unseen = {t.url for t in trials if name in t.removed and t.outcome == "invalid"}
+    if name in removable and len(unseen) > rules.max_unseen_share * len(tried):
+        reason = f"could not be judged on {len(unseen)} of {len(tried)} samples"
+        return Verdict(name, "undecided", f"{reason}: {_obstacle(name, trials)}", samples, values)
     if values >= rules.min_values:
         reason = f"no change in {samples} samples with {values} values"
         bound = mismatch_bound(values)

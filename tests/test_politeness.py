@@ -56,3 +56,9 @@ def test_a_site_that_refuses_is_left_alone_for_as_long_as_it_asks(site: str) -> 
         opened.append(gate.opens_at(site))
     assert opened == [160, 220, 107]
     assert not gate.refused(site, 100, None)
+
+
+def test_a_site_that_asks_for_hours_is_given_up_for_this_run() -> None:
+    gate = Turnstile()
+    assert not gate.refused(FAR, 100, 7_200)
+    assert gate.opens_at(FAR) == 0

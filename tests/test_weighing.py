@@ -115,7 +115,7 @@ def test_where_nothing_was_ever_seen_to_matter_only_known_trackers_go() -> None:
     )
     (found,) = review([Judged(Context("a", "/p", ("gclid", "id", "t")), wall)], JUDGING)
     assert found.neutral == {"gclid"}
-    assert "nothing on this path was seen to matter" in found.verdicts[1].reason
+    assert "nothing was seen to matter here" in found.verdicts[1].reason
 
 
 def test_pages_of_one_template_that_differ_were_seen() -> None:
@@ -163,4 +163,26 @@ def test_what_is_left_of_a_url_is_not_cleaned_further() -> None:
     rest = Judged(Context("a", "/p", ("a",)), tuple(same(n, "a") for n in range(20)))
     found = review([whole, rest], JUDGING)
     assert found[0].neutral == {"b"}
+    assert found[1].neutral == frozenset()
+
+
+def test_what_could_not_be_judged_on_many_samples_is_kept() -> None:
+    """On half of the pages too much moves: what the calm ones say does not speak for them."""
+    restless = [
+        Trial(f"http://a/p?a={n}&b={n}&id={n}", frozenset({"a"}), "invalid", "too much moves")
+        for n in range(10, 13)
+    ]
+    calm = [same(n, "a", "b") for n in range(3)]
+    assert verdicts([*FOUND, *calm, *restless])["a"] == "undecided"
+    assert verdicts([*FOUND, *calm, *restless])["b"] == "neutral"
+
+
+def test_a_wall_behind_one_pattern_is_not_vouched_for_by_another() -> None:
+    """?page= shows pages; ?topic= shows "members only" whatever the topic."""
+    url = "http://a/p?topic={n}&t={n}"
+    page = Judged(Context("a", "/p", ("id",)), (different(0, "id", blamed="id"),))
+    wall = tuple(
+        Trial(url.format(n=n), frozenset({"topic", "t"}), "same", look="members") for n in range(5)
+    )
+    found = review([page, Judged(Context("a", "/p", ("t", "topic")), wall)], JUDGING)
     assert found[1].neutral == frozenset()
