@@ -25,10 +25,14 @@ from miqps.mapping import Verdict
 from miqps.page import Page
 from miqps.sampling import Sample
 from miqps.settings import JUDGING, Judging
+from miqps.trackers import is_tracker
 from miqps.trial import Trial
 from miqps.urls import Context
 from miqps.view import Render, View
 from miqps.weighing import weigh
+
+_ALONE_VALUES = 3
+"""Values that a name is tried with by itself; two renders each, mostly shared by its sisters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,9 @@ class Judge:
             return False
         samples = [*usable, *more, *swapped]
         together = self._together(samples, together)
-        return together is not None and self._still_seen(samples, together)
+        if together is None or not self._stands_alone(samples, together):
+            return False
+        return self._still_seen(samples, together)
 
     # --- samples --------------------------------------------------------------------------------
 
@@ -244,6 +250,29 @@ class Judge:
                 found = replace(found, reason=found.reason + beside)
                 self._note(sample, gone | {name}, found, name)
         return removable - gone or removable
+
+    def _stands_alone(self, samples: Sequence[Sample], removable: frozenset[str]) -> bool:
+        """Try each name by itself on the bare path, where no other name can hide what it does.
+
+        An empty list looks the same in every order. A name that changes the page there is noted
+        as important, unless it shows what the whole URL shows: then it says the same as another
+        name, which stays. False while pages are wanted.
+        """
+        for name in sorted(n for n in removable if not is_tracker(n)):
+            alone = {query.keep_only(sample.url, {name}): sample.url for sample in samples}
+            for url, whole in sorted(alone.items())[:_ALONE_VALUES]:
+                found = compare(self._view, url, frozenset({name}), self._rules.repeats)
+                if found is None or found.outcome != "different" or self._alike_urls(url, whole):
+                    continue
+                found = replace(found, reason=f"{found.reason}, where it stands alone,")
+                self._note(Sample(url), frozenset({name}), found, name)
+        return not self._view.wanted
+
+    def _alike_urls(self, one: str, other: str) -> bool:
+        count = self._rules.repeats
+        if min(self._view.rendered(one), self._view.rendered(other)) < count:
+            count = 1
+        return self._view.same(self._view.identity(one, count), self._view.identity(other, count))
 
     # --- was anything seen? ---------------------------------------------------------------------
 

@@ -62,6 +62,17 @@ def test_further_samples_are_looked_at_with_all_neutral_names_gone() -> None:
     assert found(rare, samples, rules=replace(JUDGING, samples=3))["v"] == "important"
 
 
+def test_an_empty_list_does_not_hide_what_its_order_does() -> None:
+    """The tag empties the table, and then the size of its pages shows nowhere."""
+
+    def table(url: str, visit: int) -> str:
+        tag, size = query.values(url, "tag"), query.values(url, "size") or ("50",)
+        return f"{urls.path(url)} {f'none where tag is {tag[0]}' if tag else f'rows {size[0]}'}"
+
+    samples = [f"/t?size={n}0&tag=t{n}&ref=r{n}" for n in range(1, 5)]
+    assert found(table, samples) == {"tag": "important", "size": "important", "ref": "neutral"}
+
+
 def test_a_default_value_does_not_hide_what_other_values_do() -> None:
     """page=1 is all that this pattern ever had; its sister patterns know page=2."""
 

@@ -36,13 +36,13 @@ OWN = {
     "price__gt": ["10", "20", "30", "900"],
 }
 TABLE_PAGES = [
-    *(tracked("/shop/things", n, f"{k}={v}") for k, vs in OWN.items() for n, v in enumerate(vs)),
+    *(tracked("/shop/things", n, f"{k}={vs[n % 4]}") for k, vs in OWN.items() for n in range(6)),
     *(tracked("/shop/plain", n, f"_sort={v}") for n, v in enumerate(("a", "b", "rowid", "a"))),
     *(tracked("/shop/things", n) for n in range(4)),
 ]
-ROW_PAGES = [tracked(f"/shop/things/{n}", n) for n in range(1, 13)]
-INDEX_PAGES = [tracked("/", n) for n in range(6)]
-DATABASE_PAGES = [tracked("/shop", n) for n in range(6)]
+ROW_PAGES = [tracked(f"/shop/things/{n}", n) for n in range(1, 7)]
+INDEX_PAGES = [tracked("/", n) for n in range(5)]
+DATABASE_PAGES = [tracked("/shop", n) for n in range(5)]
 URLS = [*TABLE_PAGES, *ROW_PAGES, *INDEX_PAGES, *DATABASE_PAGES]
 
 
@@ -57,7 +57,8 @@ def make_database(path: Path) -> None:
                 for n in range(60)
             ],
         )
-        db.execute("CREATE VIRTUAL TABLE things_fts USING fts5(name, content='things')")
+        # Datasette knows a search index by this spelling.
+        db.execute('CREATE VIRTUAL TABLE things_fts USING fts5(name, content="things")')
         db.execute("INSERT INTO things_fts (rowid, name) SELECT id, name FROM things")
         db.execute("CREATE TABLE plain (a TEXT, b TEXT)")
         rows = [(str(7 * n % 9), str(n)) for n in range(9)]
@@ -83,7 +84,7 @@ def test_nothing_that_matters_is_dropped_and_trackers_go(
     db, listed = tmp_path / "miqps.db", tmp_path / "urls.txt"
     listed.write_text("".join(f"{datasette}{url}\n" for url in URLS))
     assert script("corpus.py", "add", listed, "--db", db, cwd=tmp_path).returncode == 0
-    probed = script("probe.py", "--db", db, "--samples", "4", "--json", cwd=tmp_path)
+    probed = script("probe.py", "--db", db, "--samples", "3", "--json", cwd=tmp_path)
     assert probed.returncode == 0, probed.stderr
     assert json.loads(probed.stdout)["judged"] == 12
 
