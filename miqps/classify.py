@@ -14,17 +14,17 @@ compared with the samples, so that a block page or a consent wall is not taken f
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from miqps import query, sampling, urls
+from miqps import query, sampling
 from miqps.comparison import Compared, compare
 from miqps.content_id import ContentId
 from miqps.mapping import Verdict
 from miqps.page import Page
 from miqps.sampling import Sample
 from miqps.settings import JUDGING, Judging
+from miqps.strangers import Stranger, strangers
 from miqps.trackers import is_tracker
 from miqps.trial import Trial
 from miqps.urls import Context
@@ -68,7 +68,7 @@ class Judge:
         chosen = sampling.choose(task.urls, self._names, rules.samples + rules.verify_samples)
         self._samples = chosen[: rules.samples]
         self._held_back = chosen[rules.samples :]
-        self._strangers = _strangers(task)
+        self._strangers = strangers(task.context, task.urls[0])
 
     def next(self, pages: Mapping[Render, Page]) -> list[Render] | Judgement:
         """The renders that are wanted next, in order; or the judgement, when there are none."""
@@ -130,7 +130,7 @@ class Judge:
                 usable.append(sample)
         return usable
 
-    def _alike(self, sample: Sample, other: Page, stranger: _Stranger) -> bool:
+    def _alike(self, sample: Sample, other: Page, stranger: Stranger) -> bool:
         return (
             other.seen
             and stranger.url != sample.url
@@ -301,7 +301,7 @@ class Judge:
     def _needed_repeats(self, sample: Sample) -> bool:
         return self._view.rendered(sample.url) >= self._rules.repeats
 
-    def _alike_but_restless(self, sample: Sample, stranger: _Stranger) -> bool:
+    def _alike_but_restless(self, sample: Sample, stranger: Stranger) -> bool:
         """Block pages with a clock or a request id are alike only outside of what moves."""
         count = self._rules.repeats
         if self._view.rendered(stranger.url) < count:
@@ -315,35 +315,3 @@ class Judge:
         for key, trial in self._trials.items():
             if trial.url in gone:
                 self._trials[key] = replace(trial, outcome="invalid", blamed=None, reason=reason)
-
-
-@dataclass(frozen=True, slots=True)
-class _Stranger:
-    """A page that shows nothing of what a sample asks for."""
-
-    url: str
-    reason: str
-    is_front: bool = False
-
-    def may_equal(self, url: str) -> bool:
-        """Whether the sample may rightly show the same: the front page is itself."""
-        return self.is_front and urls.path(url).partition(".")[0] in ("/", "/index", "/default")
-
-
-@dataclass(frozen=True, slots=True)
-class _Strangers:
-    at_first: tuple[_Stranger, ...]
-    at_last: _Stranger
-
-
-def _strangers(task: Task) -> _Strangers:
-    """Two addresses that do not exist, beside the samples, and the site's front page."""
-    bare = query.split(task.urls[0])[0]
-    scheme, _, rest = bare.partition("://")
-    origin = f"{scheme}://{rest.partition('/')[0]}"
-    folder = urls.path(bare).rstrip("/").rpartition("/")[0]
-    token = hashlib.blake2b(repr(task.context).encode(), digest_size=6).hexdigest()
-    reason = "it looks like an address that does not exist"
-    nowhere = _Stranger(f"{origin}{folder}/miqps-{token}", reason)
-    front = _Stranger(f"{origin}/", "it looks like the site's front page", is_front=True)
-    return _Strangers((nowhere, front), _Stranger(f"{origin}{folder}/miqps-{token}-2", reason))
