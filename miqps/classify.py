@@ -64,7 +64,6 @@ class Judge:
         self._rules = rules
         self._view = View(content_id)
         self._trials: dict[tuple[str, frozenset[str], str | None], Trial] = {}
-        self._swapped: frozenset[str] = frozenset()
         chosen = sampling.choose(task.urls, self._names, rules.samples + rules.verify_samples)
         self._samples = chosen[: rules.samples]
         self._held_back = chosen[rules.samples :]
@@ -74,7 +73,6 @@ class Judge:
         """The renders that are wanted next, in order; or the judgement, when there are none."""
         self._view.refresh(pages)
         self._trials = {}
-        self._swapped = frozenset()
         judged = self._judge()
         if not judged:
             return list(self._view.wanted)
@@ -160,8 +158,7 @@ class Judge:
         page = self._view.page(sample.url)
         look = ""
         if page is not None and page.seen:
-            noisy = self._needed_repeats(sample)
-            count = self._rules.repeats if noisy else 1
+            count = self._rules.repeats if self._needed_repeats(sample) else 1
             look = self._view.identity(sample.url, count).outline
         self._trials[sample.url, removed, blamed] = Trial(
             url=sample.url,
@@ -228,9 +225,7 @@ class Judge:
             assert compared is not None
             if compared.needs_it:
                 differing.append(sample)
-                self._note(sample, removed, compared, alone)
-            else:
-                self._note(sample, removed, compared)
+            self._note(sample, removed, compared, alone if compared.needs_it else None)
         return differing
 
     def _attribute(self, sample: Sample, removable: frozenset[str]) -> frozenset[str] | None:
@@ -262,17 +257,13 @@ class Judge:
             alone = {query.keep_only(sample.url, {name}): sample.url for sample in samples}
             for url, whole in sorted(alone.items())[:_ALONE_VALUES]:
                 found = compare(self._view, url, frozenset({name}), self._rules.repeats)
-                if found is None or found.outcome != "different" or self._alike_urls(url, whole):
+                if found is None or found.outcome != "different":
+                    continue
+                if self._view.alike(url, whole, self._rules.repeats):
                     continue
                 found = replace(found, reason=f"{found.reason}, where it stands alone,")
                 self._note(Sample(url), frozenset({name}), found, name)
         return not self._view.wanted
-
-    def _alike_urls(self, one: str, other: str) -> bool:
-        count = self._rules.repeats
-        if min(self._view.rendered(one), self._view.rendered(other)) < count:
-            count = 1
-        return self._view.same(self._view.identity(one, count), self._view.identity(other, count))
 
     # --- was anything seen? ---------------------------------------------------------------------
 
@@ -295,20 +286,13 @@ class Judge:
             self._discard(samples, "the site began to refuse us")
         elif page.seen:
             self._discard((s for s in samples if self._alike(s, page, last)), last.reason)
-            self._discard((s for s in restless if self._alike_but_restless(s, last)), last.reason)
+            # Block pages with a clock or a request id are alike only outside of what moves.
+            alike = (s for s in restless if self._view.alike(s.url, last.url, count))
+            self._discard(alike, last.reason)
         return True
 
     def _needed_repeats(self, sample: Sample) -> bool:
         return self._view.rendered(sample.url) >= self._rules.repeats
-
-    def _alike_but_restless(self, sample: Sample, stranger: Stranger) -> bool:
-        """Block pages with a clock or a request id are alike only outside of what moves."""
-        count = self._rules.repeats
-        if self._view.rendered(stranger.url) < count:
-            return False
-        a = self._view.identity(sample.url, count)
-        b = self._view.identity(stranger.url, count)
-        return self._view.same(a, b)
 
     def _discard(self, samples: Iterable[Sample], reason: str) -> None:
         gone = {sample.url for sample in samples}

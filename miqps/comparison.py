@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from miqps import query
+from miqps.content_id import Identity
 from miqps.page import Page
 from miqps.trial import CONTENT_CHANGED, NOT_WITHOUT, TrialOutcome
 from miqps.view import View
@@ -97,28 +98,31 @@ def _confirmed(view: View, original: str, stripped: str, repeats: int) -> Compar
 
 def _beside_noise(view: View, original: str, stripped: str, repeats: int) -> Compared | None:
     """Compare outside of what moves by itself, learned from repeats."""
-    pages = view.pages(original, repeats)
-    if pages is None:
-        return None
-    if not all(page.seen for page in pages):
-        return Compared("invalid", "the page was not always seen")
-    a = view.identity(original, repeats)
-    if a.unstable:
-        return Compared("invalid", f"the page is never twice the same: {a.unstable}")
+    a = _learned(view, original, repeats, "the page was not always seen")
+    if not isinstance(a, Identity):
+        return a
     beside = Compared("same", "outside of what moves by itself")
     if view.same(a, view.look(stripped)):
         return _stateful(view, original, stripped, beside)
-    pages = view.pages(stripped, repeats)
-    if pages is None:
-        return None
-    if not all(page.seen for page in pages):
-        return Compared("invalid", f"{NOT_WITHOUT} every time")
-    b = view.identity(stripped, repeats)
-    if b.unstable:
-        return Compared("invalid", f"the page is never twice the same: {b.unstable}")
+    b = _learned(view, stripped, repeats, f"{NOT_WITHOUT} every time")
+    if not isinstance(b, Identity):
+        return b
     if view.same(a, b):
         return _stateful(view, original, stripped, beside)
     return Compared("different", f"{CONTENT_CHANGED}, beside what moves by itself")
+
+
+def _learned(view: View, url: str, repeats: int, unseen: str) -> Identity | Compared | None:
+    """What a URL shows and what of it moves; or why that cannot be said, or None for now."""
+    pages = view.pages(url, repeats)
+    if pages is None:
+        return None
+    if not all(page.seen for page in pages):
+        return Compared("invalid", unseen)
+    identity = view.identity(url, repeats)
+    if identity.unstable:
+        return Compared("invalid", f"the page is never twice the same: {identity.unstable}")
+    return identity
 
 
 def _stateful(view: View, original: str, stripped: str, seen: Compared) -> Compared | None:

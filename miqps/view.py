@@ -67,6 +67,11 @@ class View:
     def same(self, a: Identity, b: Identity) -> bool:
         return self._content_id.same(a, b)
 
+    def alike(self, one: str, other: str, repeats: int) -> bool:
+        """Whether two URLs show the same, outside of what moves where both were repeated."""
+        count = repeats if min(self.rendered(one), self.rendered(other)) >= repeats else 1
+        return self.same(self.identity(one, count), self.identity(other, count))
+
     def volatile_cookies(self) -> frozenset[str]:
         """Cookies that differ between two visits of one URL: session ids, times, coins."""
         return frozenset(
