@@ -13,11 +13,11 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 
-from miqps import eligibility, query, urls
 from miqps.classify import Judge, Judgement, Task
 from miqps.content_id import get as get_content_id
 from miqps.engines import Engine
 from miqps.page import Page, from_bytes, to_bytes
+from miqps.planning import due, tasks
 from miqps.politeness import Turnstile
 from miqps.rules import deed, never_touch
 from miqps.settings import JUDGING, Judging
@@ -29,9 +29,6 @@ _PASSING = frozenset({"timeout", "crashed", "unreachable"})
 
 _DOWN_AFTER = 4
 """Renders of a site in a row that could not reach it, after which it is down."""
-
-_POOL = 50
-"""Values from elsewhere that are kept a name and context: more are never tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +74,6 @@ class _Active:
     judge: Judge
     pages: dict[Render, Page] = field(default_factory=dict)
     missing: set[Render] = field(default_factory=set)
-
-
-def due(stored: StoredContext, *, again: bool) -> bool:
-    """Whether a context is to be judged: never judged, or left open and more is known now."""
-    if not stored.urls:
-        return False
-    news = stored.urls > stored.judged_urls
-    return again or not stored.judged_urls or (news and stored.undecided > 0)
 
 
 class Prober:
@@ -145,41 +134,13 @@ class Prober:
             stored = self._store.corpus.contexts(site)
             due_now = [c for c in stored if due(c, again=self._plan.again)]
             if due_now:
-                tasks = self._tasks(stored, due_now[: self._plan.rules.top_patterns])
-                by_site.append(deque(tasks))
+                queued = tasks(self._store, stored, due_now[: self._plan.rules.top_patterns])
+                by_site.append(deque(queued))
         while by_site:
             by_site = [queue for queue in by_site if queue]
             for queue in by_site:
                 self._waiting.append(queue.popleft())
         self.progress.contexts = len(self._waiting)
-
-    def _tasks(
-        self, all_contexts: Sequence[StoredContext], chosen: Sequence[StoredContext]
-    ) -> list[tuple[StoredContext, Task]]:
-        samples = {
-            stored.id: [
-                url for url in self._store.corpus.urls_of(stored.id) if not eligibility.unfit(url)
-            ]
-            for stored in all_contexts
-        }
-        seen: dict[str, dict[str, dict[str, None]]] = {}
-        for stored in all_contexts:
-            for url in samples[stored.id]:
-                for name in stored.context.names:
-                    values = seen.setdefault(name, {}).setdefault(stored.context.path, {})
-                    values.update(dict.fromkeys(query.values(url, name)[:1]))
-        return [
-            (
-                stored,
-                Task(
-                    context=stored.context,
-                    urls=tuple(samples[stored.id]),
-                    pool={n: _nearest(seen[n], stored.context.path) for n in stored.context.names},
-                ),
-            )
-            for stored in chosen
-            if samples[stored.id]
-        ]
 
     # --- the loop -------------------------------------------------------------------------------
 
@@ -306,12 +267,6 @@ class Prober:
         self._active = [active for active in self._active if active not in given_up]
 
 
-def _nearest(by_path: dict[str, dict[str, None]], path: str) -> tuple[str, ...]:
-    near = list(by_path.get(path, ()))
-    far = [value for other, values in by_path.items() if other != path for value in values]
-    return tuple(dict.fromkeys(near + far))[:_POOL]
-
-
 def _entry(render: Render, page: Page) -> JournalEntry:
     return JournalEntry(
         url=render.url,
@@ -322,13 +277,3 @@ def _entry(render: Render, page: Page) -> JournalEntry:
         milliseconds=page.milliseconds,
         page=to_bytes(page),
     )
-
-
-def known_site(store: Store, host: str) -> str | None:
-    """The site of the corpus that a user means by a host name, a site or a URL."""
-    sites = store.corpus.sites()
-    asked = urls.site(host) or urls.site(f"http://{host}") or host.lower()
-    if asked in sites:
-        return asked
-    matching = [site for site in sites if site.rpartition(":")[0] == asked]
-    return matching[0] if len(matching) == 1 else None

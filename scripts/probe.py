@@ -14,7 +14,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from miqps.browser import Browser, BrowserError
 from miqps.engines.local import LocalEngine
 from miqps.mapping import MapError
-from miqps.probe import Plan, Prober, known_site
+from miqps.planning import known_site
+from miqps.probe import Plan, Prober
 from miqps.progress import showing
 from miqps.publish import publish
 from miqps.settings import DEFAULT_DB, JUDGING

@@ -9,7 +9,8 @@ import pytest
 
 from miqps import query, urls
 from miqps.page import Page
-from miqps.probe import Plan, Prober, known_site
+from miqps.planning import known_site
+from miqps.probe import Plan, Prober
 from miqps.publish import publish
 from miqps.settings import JUDGING
 from miqps.store import Observation, Store
