@@ -19,7 +19,7 @@ from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.service import Service
 
-from miqps.browser.driver import BrowserError, find_browser, find_driver
+from miqps.browser.driver import BrowserError, find_browser, find_driver, quiet_flags
 
 ROOT = Path(__file__).resolve().parent.parent
 HOST = "127.0.0.1"
@@ -126,19 +126,11 @@ def browsing(proxy_port: int) -> Iterator[Callable[[str], None]]:
     options = webdriver.ChromeOptions()
     options.binary_location = find_browser()
     flags = [
-        "--headless=new",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
+        *quiet_flags(),
         f"--proxy-server=http://{HOST}:{proxy_port}",
         # Chromium goes around every proxy for loopback unless it is told not to.
         "--proxy-bypass-list=<-loopback>",
     ]
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        flags.append("--no-sandbox")
     for flag in flags:
         options.add_argument(flag)
     try:

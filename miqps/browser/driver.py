@@ -35,17 +35,19 @@ _INSTALL = (
     "install Chromium and its driver (Debian: apt-get install chromium chromium-driver; "
     "macOS: brew install --cask chromium chromedriver) or name it in MIQPS_BROWSER"
 )
-_FLAGS = (
+_QUIET = (
     "--headless=new",
-    # A pipe, not a port: when the driver dies the browser sees the pipe end, and ends too.
-    "--remote-debugging-pipe",
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",
-    "--no-default-browser-check",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+)
+_FLAGS = (
+    # A pipe, not a port: when the driver dies the browser sees the pipe end, and ends too.
+    "--remote-debugging-pipe",
+    "--no-default-browser-check",
     "--disable-dev-shm-usage",
     "--disable-search-engine-choice-screen",
     "--hide-scrollbars",
@@ -154,6 +156,12 @@ def _service(driver: str) -> _Service:
     return service
 
 
+def quiet_flags() -> tuple[str, ...]:
+    """The flags of any browser here: no window, no calls home; root has no sandbox."""
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    return (*_QUIET, "--no-sandbox") if is_root else _QUIET
+
+
 def start(binary: str | None = None) -> Driver:
     """Starts a browser.
 
@@ -177,10 +185,8 @@ def _start(browser: str) -> Driver:
         # but its Chrome class takes no other word for it.
         warnings.simplefilter("ignore", DeprecationWarning)
         options.ignore_local_proxy_environment_variables()
-    for flag in (*_FLAGS, f"--user-data-dir={profile}"):
+    for flag in (*quiet_flags(), *_FLAGS, f"--user-data-dir={profile}"):
         options.add_argument(flag)
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        options.add_argument("--no-sandbox")
     try:
         path = find_driver(browser) or DriverFinder(Service(), options).get_driver_path()
         service = _service(path)
