@@ -118,4 +118,6 @@ def _weighed(store: Store, run_id: int, site: str, rules: Judging) -> SiteMap:
     for found in verdicts:
         if before.get(found.context) != found:
             store.evidence.save_verdicts(run_id, contexts[found.context], found.verdicts)
-    return SiteMap(site, tuple(verdicts), store.corpus.open_prefixes(site))
+    # In an order of their own: how often each was seen changes daily, and is no news.
+    in_order = sorted(verdicts, key=lambda found: found.context)
+    return SiteMap(site, tuple(in_order), store.corpus.open_prefixes(site))

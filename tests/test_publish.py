@@ -94,3 +94,20 @@ def test_publishing_from_the_evidence_in_a_store(tmp_path: Path) -> None:
         newest = store.maps.newest()
         assert newest is not None
         assert newest.sites["a.example"].contexts[0].verdicts[0].decision == "important"
+
+
+def test_more_visits_are_no_news(tmp_path: Path) -> None:
+    """Which context is seen most may change every day; the map does not."""
+    urls = [f"http://a.example/{path}?gclid={n}" for path in "pq" for n in range(3)]
+    with Store.open(tmp_path / "miqps.db") as store:
+        store.corpus.add([*map(Observation, urls), Observation(urls[0])])
+        run = store.journal.begin("{}")
+        for context in store.corpus.contexts("a.example"):
+            trials = [
+                Trial(url, frozenset({"gclid"}), "same", look=url)
+                for url in store.corpus.urls_of(context.id)
+            ]
+            store.evidence.save(run, context, trials, [])
+        assert publish(store, run, JUDGING).is_new
+        store.corpus.add([Observation(urls[-1])] * 5)
+        assert not publish(store, run, JUDGING).is_new
