@@ -7,7 +7,7 @@ Patterns whose answer depends on more than template and names are left out and m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -46,17 +46,22 @@ class SiteIndex:
 
     __slots__ = (
         "_by_context",
+        "_inferred",
+        "_learned",
         "careful",
         "everywhere",
-        "map",
         "off",
+        "open_prefixes",
         "patterns",
         "plain",
         "rules",
     )
 
-    def __init__(self, map: SiteMap, rules: SiteRules, off: frozenset[str]) -> None:
-        self.map = map
+    def __init__(
+        self, map: SiteMap, learned: Callable[[], SiteMap], rules: SiteRules, off: frozenset[str]
+    ) -> None:
+        self._learned = learned
+        self.open_prefixes = map.open_prefixes
         self.rules = rules
         self.off = off
         self.patterns: dict[Pattern, tuple[str, ...]] = {}
@@ -69,16 +74,17 @@ class SiteIndex:
         self.careful = rules.strips or bool(map.inferred)
         """Whether patterns without a verdict of their own have to be decided too."""
         self._by_context: dict[tuple[str, tuple[str, ...]], ContextVerdicts] | None = None
+        self._inferred: tuple[ContextVerdicts, ...] = ()
 
     def template(self, path: str) -> str:
         """The template of a raw path on this site."""
-        return path_template(path, self.map.open_prefixes)
+        return path_template(path, self.open_prefixes)
 
     def dropped_below(self, path: str) -> dict[Pattern, frozenset[str]] | None:
         """What goes on this raw path, by pattern; None when the path is in a never-touch class."""
-        found = self.plain.get(path_template(path, self.map.open_prefixes), _NO_PATTERNS)
+        found = self.plain.get(path_template(path, self.open_prefixes), _NO_PATTERNS)
         # Without open prefixes a template shows what its paths show: told when it was built.
-        is_told = not self.map.open_prefixes and not self.everywhere
+        is_told = not self.open_prefixes and not self.everywhere
         return found if is_told or not classes.class_of_path(path, self.off) else None
 
     def decide(
@@ -119,53 +125,46 @@ class SiteIndex:
     def _finder(
         self, path: str, names: tuple[str, ...]
     ) -> Callable[[str], tuple[Layer, Verdict] | None]:
-        if self._by_context is None:
-            contexts = self.map.contexts
-            self._by_context = {(c.context.path, c.context.names): c for c in contexts}
+        by_context = self._by_context
+        if by_context is None:
+            # Only here the evidence is needed; most processes never come by.
+            map = self._learned()
+            self._inferred = map.inferred
+            by_context = {(c.context.path, c.context.names): c for c in map.contexts}
+            self._by_context = by_context
         template = self.template(path)
         for scope in (template, ALL_PATHS):
-            context = self._by_context.get((scope, names))
+            context = by_context.get((scope, names))
             if context is not None:
                 exact = {verdict.name: verdict for verdict in context.verdicts}
                 return lambda name: ("verdict", exact[name]) if name in exact else None
         inferred = {
             verdict.name: verdict
             for scope in (ALL_PATHS, template)
-            for entry in self.map.inferred
+            for entry in self._inferred
             if entry.context.path == scope
             for verdict in entry.verdicts
         }
         return lambda name: ("inferred", inferred[name]) if name in inferred else None
 
 
-def build(sites: Iterable[SiteMap], rules: Rules) -> dict[str, SiteIndex]:
-    """The index of every site of a map."""
-    builder = _Builder(rules)
-    return {site.site: builder.index(site) for site in sites}
-
-
-class _Builder:
-    """Builds indexes; equal patterns and sets become one object, so that a big map fits."""
+class Indexer:
+    """Makes indexes of sites; equal patterns and sets become one object, so that many fit."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self._patterns: dict[tuple[str, ...], tuple[Pattern, tuple[str, ...]] | None] = {}
         self._untouched_paths: dict[str, bool] = {}
         self._sets: dict[frozenset[str], frozenset[str]] = {}
-        self._dropped: dict[int, tuple[frozenset[str], bool]] = {}
-        self._dropped_under: SiteRules | None = None
-        self._kept: dict[str, Literal["everywhere", "somewhere", "nowhere"]] = {}
 
-    def index(self, map: SiteMap) -> SiteIndex:
-        rules = self._rules.of_site(map.site)
-        if rules is not self._dropped_under:
-            self._dropped, self._kept, self._dropped_under = {}, {}, rules
-        index = SiteIndex(map, rules, self._rules.off)
+    def index(self, site: str, learned: Callable[[], SiteMap]) -> SiteIndex:
+        """The index of a site. `learned` is asked now, and once more if reasons are wanted."""
+        map = learned()
+        rules = self._rules.of_site(site)
+        index = SiteIndex(map, learned, rules, self._rules.off)
         general = any(entry.context.path == ALL_PATHS for entry in map.contexts)
         for entry in map.contexts:
-            # The map is alive, so the id of a row stays its own.
-            known = self._dropped.get(id(entry.verdicts))
-            drop, is_fixed = known or self._new_drop(entry.verdicts, rules)
+            drop, is_fixed = self._dropped(entry.verdicts, rules)
             if drop or general:
                 self._add(index, entry.context.path, entry.context.names, drop, is_fixed)
         return index
@@ -209,14 +208,11 @@ class _Builder:
         self._patterns[names] = shape
         return shape
 
-    def _new_drop(self, row: tuple[Verdict, ...], rules: SiteRules) -> tuple[frozenset[str], bool]:
+    def _dropped(self, row: tuple[Verdict, ...], rules: SiteRules) -> tuple[frozenset[str], bool]:
         """What goes by these verdicts, and whether that is so on every path."""
-        kept = self._kept
         neutral = [verdict.name for verdict in row if verdict.decision == "neutral"]
-        for name in neutral:
-            if name not in kept:
-                kept[name] = rules.kept(name)
-        drop = frozenset([name for name in neutral if kept[name] != "everywhere"])
-        is_fixed = "somewhere" not in map(kept.get, neutral)
-        found = self._dropped[id(row)] = self._sets.setdefault(drop, drop), is_fixed
-        return found
+        kept = [rules.kept(name) for name in neutral]
+        drop = frozenset(
+            [n for n, where in zip(neutral, kept, strict=True) if where != "everywhere"]
+        )
+        return self._sets.setdefault(drop, drop), "somewhere" not in kept

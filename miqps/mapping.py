@@ -26,17 +26,18 @@ ever go. `to_json` writes one context a line for people and diffs; any layout is
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from miqps.json_stream import JsonStream
+import msgspec
+import zstandard
+
 from miqps.urls import Context
 
 FORMAT = "miqps-map/1"
 
 Decision = Literal["important", "neutral", "undecided"]
-_DECISIONS = frozenset(get_args(Decision))
 _COUNTS = ("samples", "values", "mismatches")
 
 ALL_PATHS = "**"
@@ -99,112 +100,138 @@ class Map:
     created: str
     sites: Mapping[str, SiteMap]
 
+    @property
+    def contexts(self) -> int:
+        """How many contexts have verdicts."""
+        if isinstance(self.sites, PackedSites):
+            return self.sites.contexts
+        return sum(len(site.contexts) for site in self.sites.values())
+
 
 def to_json(map: Map) -> str:
     """The map as JSON text, one context a line; `from_json` gives an equal map back."""
     return "".join(_lines(map))
 
 
-def from_json(text: str | Iterable[str]) -> Map:
-    """The map in a JSON text, or in the pieces of one. Raises MapError: what is wrong, where."""
-    stream = JsonStream([text] if isinstance(text, str) else text)
-    fields: dict[str, Any] = {}
-    sites: dict[str, SiteMap] = {}
-    shared = _Shared()
+def from_json(text: str | bytes) -> Map:
+    """The map in a JSON text. Raises MapError: what is wrong, where.
+
+    All of it is checked at once; the verdicts of a site are made when the site is asked for.
+    """
     try:
-        for key in stream.members():
-            if key == "sites":
-                sites.update((site, _site(stream, site, shared)) for site in stream.members())
-            else:
-                fields[key] = stream.value()
-        stream.finish()
-    except MapError:
-        raise
-    except UnicodeDecodeError:
-        raise MapError("not a map: not UTF-8 text") from None
-    except ValueError as error:
-        raise MapError(f"not a map: {error}") from None
-    if fields.get("format") != FORMAT:
-        raise MapError(f"not a map: 'format' is {fields.get('format')!r}, not {FORMAT!r}")
-    version, created = fields.get("version"), fields.get("created")
-    if type(version) is not int or not isinstance(created, str):
-        raise MapError("not a map: 'version' must be a number and 'created' a text")
-    return Map(version, created, sites)
+        whole = msgspec.json.decode(text, type=_MapFields)
+    except _UNREADABLE as error:
+        raise MapError(f"not a map: {_what(error)}") from None
+    if whole.format != FORMAT:
+        raise MapError(f"not a map: 'format' is {whole.format!r}, not {FORMAT!r}")
+    return Map(whole.version, whole.created, PackedSites(whole.sites))
 
 
-def _site(stream: JsonStream, site: str, shared: _Shared) -> SiteMap:
-    contexts: tuple[ContextVerdicts, ...] = ()
-    inferred: tuple[ContextVerdicts, ...] = ()
-    open_prefixes: frozenset[str] = frozenset()
-    for key in stream.members():
-        if key == "contexts":
-            contexts = tuple(shared.context(site, entry) for entry in stream.elements())
-        elif key == "inferred":
-            inferred = tuple(shared.context(site, entry, False) for entry in stream.elements())
-        elif key == "open_prefixes":
-            open_prefixes = _texts(site, key, stream.value())
-        else:
-            stream.value()
-    return SiteMap(site, contexts, open_prefixes, inferred)
+class PackedSites(Mapping[str, SiteMap]):
+    """The sites of a map that was read: checked, then kept as compressed JSON.
+
+    A process asks for few of the sites of a big map, and a site's JSON is a twentieth of what its
+    verdicts take as objects. Raises MapError at once when a site is not what it should be.
+    """
+
+    def __init__(self, sites: dict[str, msgspec.Raw]) -> None:
+        self.contexts = 0
+        """How many contexts all sites have together."""
+        self._packed: dict[str, bytes] = {}
+        pack = zstandard.ZstdCompressor(level=1).compress
+        for site in list(sites):
+            body = memoryview(sites.pop(site))
+            self.contexts += len(_checked(site, body).contexts)
+            self._packed[site] = pack(body)
+
+    def __getitem__(self, site: str) -> SiteMap:
+        fields = _site_fields(zstandard.decompress(self._packed[site]))
+        return SiteMap(
+            site,
+            tuple(_entry_of(site, entry) for entry in fields.contexts),
+            frozenset(fields.open_prefixes),
+            tuple(_entry_of(site, entry) for entry in fields.inferred),
+        )
+
+    def __contains__(self, site: object) -> bool:
+        return site in self._packed
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._packed)
+
+    def __len__(self) -> int:
+        return len(self._packed)
 
 
-def _texts(site: str, key: str, value: Any) -> frozenset[str]:
-    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise MapError(f"not a map: site {site}: '{key}' must be a list of texts")
-    return frozenset(value)
+class _VerdictFields(msgspec.Struct):
+    verdict: Decision
+    reason: str = ""
+    samples: int = 0
+    values: int = 0
+    mismatches: int = 0
+    key: Decision | None = None
 
 
-class _Shared:
-    """Contexts from JSON. Equal parts become one object: a million contexts fit in memory."""
+class _EntryFields(msgspec.Struct):
+    path: str
+    parameters: dict[str, _VerdictFields]
+    names: list[str] | None = None
 
-    def __init__(self) -> None:
-        self._paths: dict[str, str] = {}
-        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._verdicts: dict[Any, Verdict] = {}
-        self._rows: dict[tuple[int, ...], tuple[Verdict, ...]] = {}
 
-    def context(self, site: str, entry: Any, has_names: bool = True) -> ContextVerdicts:
-        try:
-            path, parameters = entry["path"], entry["parameters"]
-            names = tuple(entry["names"]) if has_names else ()
-            path = self._paths.get(path) or self._new_path(path)
-            names = self._names.get(names) or self._new_names(names)
-            known = self._verdicts.get
-            row = tuple(
-                [
-                    known((name, *fields, *fields.values())) or self._new_verdict(name, fields)
-                    for name, fields in parameters.items()
-                ]
-            )
-            # The verdicts are shared by now: telling them apart by identity is enough, and fast.
-            row = self._rows.setdefault(tuple(map(id, row)), row)
-            if has_names and tuple(parameters) != names and not parameters.keys() <= set(names):
-                raise ValueError("a verdict on a name that is not among the names")
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            what = f"{error} is missing" if isinstance(error, KeyError) else error
-            text = json.dumps(entry)
-            raise MapError(f"not a map: site {site}: {what}: {text[:120]}") from None
-        return ContextVerdicts(Context(site, path, names), row)
+class _SiteFields(msgspec.Struct):
+    contexts: list[_EntryFields] = []
+    open_prefixes: list[str] = []
+    inferred: list[_EntryFields] = []
 
-    def _new_verdict(self, name: str, fields: dict[str, Any]) -> Verdict:
-        decision, key = fields["verdict"], fields.get("key")
-        if decision not in _DECISIONS or not (key is None or key in _DECISIONS):
-            raise ValueError(f"the verdict on {name!r} is none of {sorted(_DECISIONS)}")
-        counts = {count: fields[count] for count in _COUNTS if count in fields}
-        if any(type(count) is not int for count in counts.values()):
-            raise ValueError(f"the evidence for {name!r} must be whole numbers")
-        verdict = Verdict(name, decision, str(fields.get("reason", "")), **counts, key=key)
-        return self._verdicts.setdefault((name, *fields, *fields.values()), verdict)
 
-    def _new_names(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        if not all(isinstance(name, str) for name in names) or list(names) != sorted(set(names)):
-            raise ValueError("the names are not sorted and distinct")
-        return self._names.setdefault(names, names)
+class _MapFields(msgspec.Struct):
+    format: str
+    version: int
+    created: str
+    sites: dict[str, msgspec.Raw]
 
-    def _new_path(self, path: str) -> str:
-        if not path.startswith("/") and path != ALL_PATHS:
-            raise ValueError(f"the path neither starts with / nor is {ALL_PATHS}")
-        return self._paths.setdefault(path, path)
+
+_site_fields = msgspec.json.Decoder(_SiteFields).decode
+
+
+_UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
+
+
+def _what(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deep"
+    return str(error) if isinstance(error, msgspec.ValidationError) else f"broken JSON: {error}"
+
+
+def _checked(site: str, body: memoryview) -> _SiteFields:
+    try:
+        fields = _site_fields(body)
+    except _UNREADABLE as error:
+        raise MapError(f"not a map: site {site}: {_what(error)}") from None
+    for entry in fields.contexts:
+        names = entry.names
+        if names is None or (names != sorted(names)) or len(set(names)) < len(names):
+            raise _wrong_entry(site, entry, "'names' must be there, sorted and distinct")
+        if not entry.parameters.keys() <= set(names):
+            raise _wrong_entry(site, entry, "a verdict on a name that is not among the names")
+    for entry in (*fields.contexts, *fields.inferred):
+        if not entry.path.startswith("/") and entry.path != ALL_PATHS:
+            raise _wrong_entry(site, entry, f"'path' neither starts with / nor is {ALL_PATHS}")
+    return fields
+
+
+def _wrong_entry(site: str, entry: _EntryFields, what: str) -> MapError:
+    return MapError(f"not a map: site {site}: {what}: {msgspec.json.encode(entry).decode()[:120]}")
+
+
+def _entry_of(site: str, entry: _EntryFields) -> ContextVerdicts:
+    return ContextVerdicts(
+        Context(site, entry.path, tuple(entry.names or ())),
+        tuple(
+            Verdict(name, v.verdict, v.reason, v.samples, v.values, v.mismatches, v.key)
+            for name, v in entry.parameters.items()
+        ),
+    )
 
 
 def _lines(map: Map) -> Iterator[str]:

@@ -16,20 +16,18 @@ worked out from it beforehand.
 
 from __future__ import annotations
 
-import codecs
-import gc
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
 from typing import TypeVar
 
-from miqps import index, query, urls
+from miqps import query, urls
 from miqps.classes import is_action_value
-from miqps.index import DECIDE, NOTHING, Pattern, Ruling, SiteIndex
+from miqps.index import DECIDE, NOTHING, Indexer, Pattern, Ruling, SiteIndex
 from miqps.mapping import Map, MapError, SiteMap, from_json
 from miqps.rules import Rules, SiteRules, default_rules
 from miqps.settings import PATHS
@@ -37,9 +35,9 @@ from miqps.settings import PATHS
 __all__ = ["Explanation", "MapError", "Normalizer", "Ruling"]
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
-_PIECE = 1 << 20
 _LONGEST_REMEMBERED = 2_048
-_UNSEEN = SiteIndex(SiteMap("", ()), SiteRules(()), NOTHING)
+_NOTHING_LEARNED = SiteMap("", ())
+_UNSEEN = SiteIndex(_NOTHING_LEARNED, lambda: _NOTHING_LEARNED, SiteRules(()), NOTHING)
 _NOWHERE: dict[Pattern, frozenset[str]] = {}
 
 _K = TypeVar("_K")
@@ -72,10 +70,11 @@ class Normalizer:
         self._rules = default_rules() if rules is None else rules
         self.version = map.version if map else 0
         """The version of the map, 0 without one."""
-        self.contexts = sum(len(site.contexts) for site in map.sites.values()) if map else 0
+        self.contexts = map.contexts if map else 0
         """How many contexts the map has verdicts on."""
-        with _no_collection():
-            self._sites = index.build(map.sites.values(), self._rules) if map else {}
+        self._learned: Mapping[str, SiteMap] = map.sites if map else {}
+        self._indexer = Indexer(self._rules)
+        self._sites: dict[str, SiteIndex | None] = {}
         self._origins: dict[str, SiteIndex | None] = {}
         self._heads: dict[str, dict[Pattern, frozenset[str]] | None] = {}
         self._prefixes: dict[tuple[str, str, int], str] = {}
@@ -87,16 +86,15 @@ class Normalizer:
         A store without a map gives one that knows static rules only. Raises MapError: no such
         file, not a store, broken JSON, not a map.
         """
-        with _no_collection():
-            try:
-                with open(path, "rb") as file:
-                    is_store = file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
-                map = _map_from_store(Path(path)) if is_store else _map_from_file(Path(path))
-            except OSError as error:
-                raise MapError(f"{os.fspath(path)}: {error.strerror}") from None
-            except MapError as error:
-                raise MapError(f"{os.fspath(path)}: {error}") from None
-            return cls(map, rules)
+        try:
+            with open(path, "rb") as file:
+                is_store = file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
+            map = _map_from_store(Path(path)) if is_store else from_json(Path(path).read_bytes())
+        except OSError as error:
+            raise MapError(f"{os.fspath(path)}: {error.strerror}") from None
+        except MapError as error:
+            raise MapError(f"{os.fspath(path)}: {error}") from None
+        return cls(map, rules)
 
     def clean(self, url: str) -> str:
         """The URL without the parameters that may go; the same object when nothing goes."""
@@ -153,7 +151,7 @@ class Normalizer:
         if prefix is None:
             name = f"[{host}]" if ":" in host and not host.startswith("[") else host
             prefix = f"{scheme}://{name}:{port}"
-            _remember(self._prefixes, origin, prefix)
+            _remember(self._prefixes, origin, prefix, PATHS.remembered)
         url = prefix + target.decode("utf-8", "surrogateescape")
         cleaned = self.clean(url)
         if cleaned is url:
@@ -179,9 +177,7 @@ class Normalizer:
         text = query.split(url)[1]
         names = tuple(dict.fromkeys(map(query.name_of, filter(None, query.items(text or "")))))
         where = urls.site(url)
-        site = self._site_of(url) or SiteIndex(
-            SiteMap("", ()), self._rules.of_site(where or ""), self._rules.off
-        )
+        site = self._site_of(url) or self._index(where or "")
         path = urls.path(url)
         found = {r.name: r for r in site.decide(path, tuple(sorted(names)), text or "")}
         rulings = tuple(found[name] for name in names)
@@ -203,17 +199,29 @@ class Normalizer:
         return None if where is None else self._find(where)
 
     def _find(self, where: str) -> SiteIndex | None:
-        site = self._sites.get(where)
-        if site is None and self._rules.strips:
-            rules = self._rules.of_site(where)
-            if rules.strips:
-                site = SiteIndex(SiteMap(where, ()), rules, self._rules.off)
+        site = self._sites.get(where, _UNSEEN)
+        if site is _UNSEEN:
+            is_known = where in self._learned
+            if is_known or (self._rules.strips and self._rules.of_site(where).strips):
+                site = self._index(where)
+            else:
+                site = None
+            if len(self._sites) >= PATHS.sites_at_hand:
+                # What is remembered of origins holds on to these.
+                self._origins.clear()
+            _remember(self._sites, where, site, PATHS.sites_at_hand)
         return site
+
+    def _index(self, where: str) -> SiteIndex:
+        sites = self._learned
+        nothing = _NOTHING_LEARNED
+        learned = (lambda: sites[where]) if where in sites else (lambda: nothing)
+        return self._indexer.index(where, learned)
 
     def _meet(self, origin: str) -> SiteIndex | None:
         site = self._site_of(origin)
         if len(origin) < _LONGEST_REMEMBERED:
-            _remember(self._origins, origin, site)
+            _remember(self._origins, origin, site, PATHS.remembered)
         return site
 
     def _visit(
@@ -221,7 +229,7 @@ class Normalizer:
     ) -> dict[Pattern, frozenset[str]] | None:
         by_pattern = site.dropped_below(head[slash:] if slash > 0 else "/")
         if len(head) < _LONGEST_REMEMBERED:
-            _remember(self._heads, head, by_pattern)
+            _remember(self._heads, head, by_pattern, PATHS.remembered)
         return by_pattern
 
 
@@ -233,44 +241,20 @@ def _needs_care(actions: tuple[str, ...], names: list[str], items: list[str]) ->
     )
 
 
-def _remember(memory: dict[_K, _V], key: _K, value: _V) -> None:
-    if len(memory) >= PATHS.remembered:
+def _remember(memory: dict[_K, _V], key: _K, value: _V, most: int) -> None:
+    if len(memory) >= most:
         memory.clear()
     memory[key] = value
 
 
-def _map_from_file(path: Path) -> Map:
-    with path.open(encoding="utf-8") as file:
-        return from_json(iter(lambda: file.read(_PIECE), ""))
-
-
 def _map_from_store(path: Path) -> Map | None:
-    """The newest map of a store, read in pieces; None when none was published."""
+    """The newest map of a store; None when none was published."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
             row = db.execute("SELECT max(version) FROM maps").fetchone()
             if row[0] is None:
                 return None
             with db.blobopen("maps", "body", row[0], readonly=True) as body:
-                return from_json(_text_pieces(body))
+                return from_json(body.read())
     except sqlite3.Error as error:
         raise MapError(f"not a store that can be read: {error}") from None
-
-
-def _text_pieces(body: sqlite3.Blob) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    while piece := body.read(_PIECE):
-        yield decoder.decode(piece)
-    yield decoder.decode(b"", final=True)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Holds the garbage collector: it would walk millions of new objects again and again."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

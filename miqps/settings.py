@@ -129,8 +129,12 @@ class Paths:
     """Levels of a path that are looked at for variables. Real paths have fewer than ten."""
 
     remembered: int = 100_000
-    """Segments, paths and origins whose shape, template and site are kept at hand, at about 200
-    bytes each; when full they are forgotten and learned again."""
+    """Paths and origins whose template and site are kept at hand, at about 200 bytes each; when
+    full they are forgotten and learned again."""
+
+    sites_at_hand: int = 20_000
+    """Sites whose part of the map is kept unpacked, at some 10 kB each; when full they are packed
+    away and unpacked again as they are asked for."""
 
 
 JUDGING = Judging()

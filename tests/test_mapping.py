@@ -60,13 +60,12 @@ def maps(draw: st.DrawFn) -> Map:
     )
 
 
-@given(maps(), st.integers(1, 50))
-def test_json_gives_an_equal_map_back(map: Map, length: int) -> None:
+@given(maps())
+def test_json_gives_an_equal_map_back(map: Map) -> None:
     text = to_json(map)
     json.loads(text)
     assert from_json(text) == map
-    pieces = [text[start : start + length] for start in range(0, len(text), length)]
-    assert from_json(pieces) == map
+    assert from_json(text.encode()) == map
     assert from_json(json.dumps(json.loads(text), indent=2)) == map
 
 
@@ -105,37 +104,40 @@ def with_context(**changes: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "broken JSON at character 1"),
-        ("[]", "'{' expected"),
-        ("{", "a key in quotes expected"),
-        ('{"format"', "':' expected"),
-        ('{"format": ', "Expecting value"),
-        ('{"format": 1', "'}' expected"),
-        ('{"sites": {"a": {"contexts": [', "Expecting value"),
-        ('{"sites": {"a": {"contexts": [1,', "site a"),
-        ('{"version": 1,}', "a key in quotes expected"),
-        (whole() + "x", "the text should end here"),
-        ("[" * 100_000, "'{' expected"),
+        ("", "broken JSON"),
+        ("[]", "Expected `object`"),
+        ("{", "broken JSON"),
+        ('{"format"', "broken JSON"),
+        ('{"format": ', "broken JSON"),
+        ('{"format": 1', "$.format"),
+        ('{"sites": {"a": {"contexts": [', "broken JSON"),
+        ('{"sites": {"a": {"contexts": [1,', "broken JSON"),
+        ('{"version": 1,}', "broken JSON"),
+        (whole() + "x", "broken JSON"),
+        ("[" * 100_000, "Expected `object`"),
         ('{"a": ' + "[" * 100_000, "nested too deep"),
         (whole(format="other"), "'format' is 'other'"),
-        (whole(version="1"), "'version' must be a number"),
-        (whole(version=True), "'version' must be a number"),
-        (whole(created=5), "'created' a text"),
-        (whole(sites=5), "'{' expected"),
-        (whole(sites={"a": {"contexts": 5}}), "'[' expected"),
-        (whole(sites={"a": {"open_prefixes": [5]}}), "list of texts"),
-        (with_context(path="p"), "the path neither starts with /"),
+        (whole(version="1"), "$.version"),
+        (whole(version=True), "$.version"),
+        (whole(created=5), "$.created"),
+        (whole(sites=5), "$.sites"),
+        (whole(sites={"a": {"contexts": 5}}), "site a: Expected `array`"),
+        (whole(sites={"a": {"open_prefixes": [5]}}), "$.open_prefixes[0]"),
+        (with_context(path="p"), "'path' neither starts with /"),
         (with_context(path=5), "site a.example"),
-        (with_context(names=["b", "a"]), "not sorted"),
-        (with_context(names=["a", "a"]), "not sorted"),
-        (with_context(names=[5]), "not sorted"),
+        (with_context(names=["b", "a"]), "sorted and distinct"),
+        (with_context(names=["a", "a"]), "sorted and distinct"),
+        (with_context(names=[5]), "$.contexts[0].names[0]"),
         (with_context(names=["b"]), "not among the names"),
-        (with_context(parameters={"a": {}}), "'verdict' is missing"),
-        (with_context(parameters={"a": {"verdict": "maybe"}}), "is none of"),
-        (with_context(parameters={"a": {"verdict": "neutral", "key": "x"}}), "is none of"),
-        (with_context(parameters={"a": {"verdict": "neutral", "samples": "x"}}), "whole numbers"),
+        (with_context(parameters={"a": {}}), "missing required field `verdict`"),
+        (with_context(parameters={"a": {"verdict": "maybe"}}), "Invalid enum value 'maybe'"),
+        (
+            with_context(parameters={"a": {"verdict": "neutral", "key": "x"}}),
+            "Invalid enum value 'x'",
+        ),
+        (with_context(parameters={"a": {"verdict": "neutral", "samples": "x"}}), "Expected `int`"),
         (with_context(parameters=[5]), "site a.example"),
-        (whole(sites={"a": {"contexts": [{"path": "/"}]}}), "is missing"),
+        (whole(sites={"a": {"contexts": [{"path": "/"}]}}), "missing required field `parameters`"),
     ],
 )
 def test_wrong_map(text: str, message: str) -> None:

@@ -362,10 +362,10 @@ def test_load_says_in_one_line_what_is_wrong(tmp_path: Path) -> None:
         (tmp_path / "none.json", "No such file"),
         (tmp_path, "directory"),
         (broken, "broken JSON"),
-        (binary, "not UTF-8"),
+        (binary, "invalid character"),
         (other, "no such table: maps"),
         (torn, "not a store"),
-        (bad_body, "'format' is None"),
+        (bad_body, "missing required field `format`"),
     ]:
         with pytest.raises(MapError, match=message) as error:
             Normalizer.load(path)
