@@ -61,9 +61,26 @@ class Judging:
 class Corpus:
     """What the store keeps."""
 
-    urls_per_context: int = 400
-    """Sample URLs kept a context: more than a judgement can use (S + verification) by far, so that
-    later runs find values that earlier ones did not use. What is beyond is counted, not kept."""
+    urls_per_context: int = 120
+    """R, sample URLs kept a context. S + verification are 30 values of a parameter: there is room
+    for that many of each of three, and for as many paths; later runs find others among them."""
+
+    least_urls_per_context: int = 30
+    """Sample URLs a context keeps when the file is full. Fewer would leave nothing to judge by."""
+
+    values_per_name: int = 4
+    """Values that every parameter keeps even if there are so many that R does not suffice: N, and
+    one more."""
+
+    urls: int = 500_000
+    """Sample URLs in a file, some 200 bytes each. More, and the room of each context is halved."""
+
+    contexts: int = 250_000
+    """Contexts in a file, some 250 bytes each. The least seen go first."""
+
+    contexts_per_site: int = 5_000
+    """Contexts of one site. A site that makes names up (`?1764547200=`) must not push the others
+    out; K of them are judged."""
 
     url_length: int = 8_192
     """Bytes. Longer URLs are rewritten like all others but not recorded: servers refuse them."""

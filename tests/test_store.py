@@ -6,13 +6,17 @@ import os
 import sqlite3
 import stat
 import threading
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlite_utils import Database
 
 from miqps import settings
 from miqps.mapping import ContextVerdicts, Map, SiteMap, Verdict
 from miqps.store import JournalEntry, Observation, Store, StoreError
+from miqps.store.schema import migrations
 from miqps.trial import Trial
 from miqps.urls import Context
 
@@ -60,10 +64,53 @@ def test_urls_are_grouped_into_contexts_and_counted(store: Store) -> None:
 
 def test_a_context_keeps_so_many_urls_and_counts_all(store: Store) -> None:
     limit = settings.CORPUS.urls_per_context
-    store.corpus.add(seen(*(f"http://shop.example/p?id={n}" for n in range(limit + 50))))
+    assert store.corpus.add(seen(*(f"http://shop.example/p?id={n}" for n in range(2_000)))) == limit
     store.corpus.add(seen(*(f"http://shop.example/p?id=x{n}" for n in range(50))))
     (context,) = store.corpus.contexts(SITE)
-    assert (context.urls, context.hits) == (limit, limit + 100)
+    assert (context.urls, context.hits) == (limit, 2_050)
+
+
+def test_what_is_kept_depends_on_neither_order_nor_batches(tmp_path: Path) -> None:
+    urls = [f"http://shop.example/p/{n % 500}?id={n % 333}&ref={n % 7}" for n in range(3_000)]
+    kept = []
+    for number, batch in enumerate((3_000, 37, 1_000)):
+        ordered = sorted(urls, key=lambda url: hash((url, number)))
+        with Store.open(tmp_path / f"{number}.db") as store:
+            for start in range(0, len(ordered), batch):
+                store.corpus.add(seen(*ordered[start : start + batch]))
+            (context,) = store.corpus.contexts(SITE)
+            kept.append((context.hits, store.corpus.urls_of(context.id)))
+    assert kept[0] == kept[1] == kept[2]
+    assert len(kept[0][1]) <= settings.CORPUS.urls_per_context
+
+
+def test_a_batch_that_fails_is_as_if_it_had_never_been(store: Store) -> None:
+    first = [f"http://shop.example/p?id={n}" for n in range(200)]
+    store.corpus.add(seen(*first))
+    (context,) = store.corpus.contexts(SITE)
+    before = store.corpus.urls_of(context.id)
+
+    def breaking() -> Iterator[Observation]:
+        yield from seen(*(f"http://shop.example/p?id=x{n}" for n in range(200)))
+        raise KeyboardInterrupt
+
+    with sqlite3.connect(store.path) as db:
+        db.execute(
+            "CREATE TRIGGER poison BEFORE DELETE ON urls BEGIN SELECT raise(ABORT, 'poisoned'); END"
+        )
+    with pytest.raises(KeyboardInterrupt):
+        store.corpus.add(breaking())
+    with pytest.raises(StoreError):
+        store.corpus.add(seen(*(f"http://shop.example/p?id=x{n}" for n in range(200))))
+    with sqlite3.connect(store.path) as db:
+        db.execute("DROP TRIGGER poison")
+    db.close()
+    assert store.corpus.urls_of(context.id) == before
+    store.corpus.add(seen(*(f"http://shop.example/p?id=x{n}" for n in range(200))))
+    with Store.open(str(store.path) + "2") as other:
+        other.corpus.add(seen(*first, *(f"http://shop.example/p?id=x{n}" for n in range(200))))
+        (context2,) = other.corpus.contexts(SITE)
+        assert other.corpus.urls_of(context2.id) == store.corpus.urls_of(context.id)
 
 
 def test_a_visit_outweighs_a_mention(store: Store) -> None:
@@ -81,11 +128,8 @@ def test_paths_that_turn_out_to_be_variables_fall_together(store: Store) -> None
     assert len(store.corpus.contexts(SITE)) == len(words)
     assert store.corpus.learn_paths(SITE)
     (context,) = store.corpus.contexts(SITE)
-    assert (context.context.path, context.urls, context.hits) == (
-        "/wiki/*",
-        len(words),
-        len(words),
-    )
+    assert (context.context.path, context.hits) == ("/wiki/*", len(words))
+    assert settings.CORPUS.urls_per_context / 2 <= context.urls <= settings.CORPUS.urls_per_context
     assert not store.corpus.learn_paths(SITE)
     store.corpus.add(seen("http://shop.example/wiki/another?ref=a"))
     assert len(store.corpus.contexts(SITE)) == 1
@@ -184,9 +228,47 @@ def test_a_new_file_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
     assert failures == []
 
 
+def test_a_file_of_the_first_version_is_taken_over(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "old.db")) as old:
+        migrations.apply(Database(old), stop_before="bounded_corpus")
+        old.executescript(
+            """
+            INSERT INTO sites VALUES (1, 'shop.example', '[]', 'a', 'b');
+            INSERT INTO contexts VALUES (5, 1, '/p', '["id"]', 3, 'a', 'b', NULL, 0);
+            INSERT INTO urls VALUES (9, 5, 'http://shop.example/p?id=1', 2, 1, 'a', 'b');
+            INSERT INTO runs (id, started, settings) VALUES (1, 'a', '{}');
+            INSERT INTO verdicts VALUES (5, 'id', 'neutral', '', 1, 1, 0, 1, 'a');
+            """
+        )
+    with Store.open(tmp_path / "old.db") as store:
+        store.corpus.add(seen("http://shop.example/p?id=1", "http://shop.example/p?id=2"))
+        (context,) = store.corpus.contexts(SITE)
+        assert (context.id, context.hits, context.urls) == (5, 5, 2)
+        assert store.corpus.urls_of(5)[0] == "http://shop.example/p?id=1"
+        assert store.evidence.verdicts(SITE)[0].verdicts[0].name == "id"
+    with closing(sqlite3.connect(tmp_path / "old.db")) as db:
+        assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+
+
+def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "old.db")) as old:
+        migrations.apply(Database(old), stop_before="bounded_corpus")
+        # In the way of the new tables.
+        old.execute("CREATE TABLE answers (x)")
+        old.commit()
+        before = old.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall()
+    with pytest.raises(StoreError):
+        Store.open(tmp_path / "old.db")
+    with closing(sqlite3.connect(tmp_path / "old.db")) as db:
+        assert db.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() == before
+
+
 SCHEMA = {
-    "contexts": "id site_id path names hits first_seen last_seen judged judged_urls",
+    "answers": "url_id status title canonical cookies_sent fingerprint seen",
+    "bounds": "name value",
+    "contexts": "id site_id kind path names hits first_seen last_seen judged judged_urls",
     "evidence": "site path names url removed outcome blamed reason swapped run_id",
+    "forgotten": "reason contexts hits",
     "gate": "id run_id site accepted contexts lost reason decided",
     "map_versions": "version created note bytes",
     "maps": "version created note body",
@@ -196,7 +278,7 @@ SCHEMA = {
     "site_summary": "site contexts urls hits neutral important undecided",
     "sites": "id site open_prefixes first_seen last_seen",
     "trials": "id run_id context_id url removed outcome reason blamed look swapped",
-    "urls": "id context_id url hits visited first_seen last_seen",
+    "urls": "id context_id url hits visited redacted last_seen",
     "verdicts": "context_id name decision reason samples distinct_values mismatches run_id decided",
 }
 

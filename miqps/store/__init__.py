@@ -10,7 +10,8 @@ import os
 from types import TracebackType
 from typing import Self
 
-from miqps.store.corpus import Corpus, Observation, StoredContext
+from miqps.observation import Observation
+from miqps.store.corpus import Corpus, StoredContext
 from miqps.store.evidence import Evidence
 from miqps.store.file import File, StoreError, now
 from miqps.store.journal import Journal, JournalEntry

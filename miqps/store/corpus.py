@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from sqlite_utils import Database
 
-from miqps import settings, urls
+from miqps import urls
+from miqps.observation import Answer, Observation
+from miqps.reservoir import LISTED, REDACTED, VISITED, Reservoir, Sample, digest
+from miqps.store import forgetting
 from miqps.store.file import File, now, whole
 from miqps.urls import Context
 
+Kind = Literal["page", "api"]
 
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """A URL that was seen: visited through the proxy, or listed somewhere."""
+_MOST_AT_HAND = 5_000
+"""Contexts whose samples are kept in memory between two batches, at some 20 kB each."""
 
-    url: str
-    visited: bool = True
-    hits: int = 1
-    seen: str = ""
-    """ISO 8601 in UTC; empty for now."""
+_CHECK_EVERY = 10_000
+"""New rows after which it is looked whether the file has become too big."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,69 +40,157 @@ class StoredContext:
     """How many of its parameters the last judgement left open."""
 
 
+@dataclass(slots=True)
+class _Seen:
+    """What a batch says of one URL."""
+
+    sample: Sample
+    hits: int
+    when: str
+    answer: Answer | None
+
+
+@dataclass(slots=True)
+class _Group:
+    """What a batch says of one context."""
+
+    hits: int = 0
+    first: str = ""
+    last: str = ""
+    urls: dict[int, _Seen] = field(default_factory=dict)
+
+
 class Corpus:
     """The observations in the store."""
 
     def __init__(self, file: File) -> None:
         self._file = file
         self._open_prefixes: dict[str, frozenset[str]] = {}
+        self._reservoirs: dict[int, Reservoir] = {}
+        self._others: int | None = None
+        self._unchecked = _CHECK_EVERY
 
-    def add(self, observations: Iterable[Observation]) -> int:
+    def add(self, observations: Iterable[Observation], kind: Kind = "page") -> int:
         """Store what was seen, in one transaction; returns how many URLs are new.
 
-        URLs without a named parameter have no context and are passed over. A context keeps at most
-        `settings.CORPUS.urls_per_context` URLs; hits are counted for all.
+        URLs without a named parameter have no context and are passed over. Hits are counted for
+        all; of the URLs of a context those are kept that `miqps.reservoir` chooses.
         """
-        new = 0
-        with self._file.writing() as db:
-            room: dict[int, int] = {}
-            for seen in observations:
-                site = urls.site(seen.url)
-                context = (
-                    urls.context_of(seen.url, self._prefixes(db, site))
-                    if site is not None
-                    else None
-                )
-                if context is None:
-                    continue
-                when = seen.seen or now()
-                context_id = _context_id(db, context, seen.hits, when)
-                if context_id not in room:
-                    (stored,) = db.execute(
-                        "SELECT count(*) FROM urls WHERE context_id = ?", [context_id]
-                    ).fetchone()
-                    room[context_id] = settings.CORPUS.urls_per_context - stored
-                known = db.execute(
-                    "UPDATE urls SET hits = hits + ?, visited = max(visited, ?), last_seen = ?"
-                    " WHERE url = ?",
-                    [seen.hits, int(seen.visited), when, seen.url],
-                ).rowcount
-                if known or room[context_id] <= 0:
-                    continue
-                db.execute(
-                    "INSERT INTO urls (context_id, url, hits, visited, first_seen, last_seen)"
-                    " VALUES (?, ?, ?, ?, ?, ?)",
-                    [context_id, seen.url, seen.hits, int(seen.visited), when, when],
-                )
-                room[context_id] -= 1
-                new += 1
+        try:
+            with self._file.writing() as db:
+                self._notice_others(db)
+                groups = self._grouped(db, observations, kind)
+                new = sum(self._add_group(db, *key, group) for key, group in groups.items())
+        except BaseException:
+            # What is at hand may say more than was stored.
+            self._put_away()
+            raise
+        self._unchecked += new
+        if self._unchecked >= _CHECK_EVERY:
+            self._unchecked = 0
+            if forgetting.enforce_bounds(self._file):
+                self._put_away()
         return new
+
+    def _notice_others(self, db: Database) -> None:
+        """Drop what is at hand when another connection has written since."""
+        (version,) = db.execute("PRAGMA data_version").fetchone()
+        if version != self._others:
+            self._put_away()
+            self._others = version
+
+    def _put_away(self) -> None:
+        self._reservoirs.clear()
+        self._open_prefixes.clear()
+        self._others = None
+
+    def _grouped(
+        self, db: Database, observations: Iterable[Observation], kind: Kind
+    ) -> dict[tuple[Context, Kind], _Group]:
+        groups: dict[tuple[Context, Kind], _Group] = {}
+        for seen in observations:
+            site = urls.site(seen.url)
+            if site is None:
+                continue
+            context = urls.context_of(seen.url, self._prefixes(db, site))
+            if context is None:
+                continue
+            group = groups.setdefault((context, kind), _Group())
+            when = seen.seen or now()
+            group.hits += seen.hits
+            group.first = min(group.first or when, when)
+            group.last = max(group.last, when)
+            standing = REDACTED if seen.redacted else VISITED if seen.visited else LISTED
+            id_ = digest(seen.url if kind == "page" else f"{kind} {seen.url}")
+            known = group.urls.get(id_)
+            if known is None:
+                sample = Sample(seen.url, id_, standing)
+                group.urls[id_] = _Seen(sample, seen.hits, when, seen.answer)
+                continue
+            known.hits += seen.hits
+            if standing < known.sample.standing:
+                known.sample = Sample(seen.url, id_, standing)
+            if when >= known.when:
+                known.when, known.answer = when, seen.answer or known.answer
+        return groups
+
+    def _add_group(self, db: Database, context: Context, kind: Kind, group: _Group) -> int:
+        context_id = _context_id(db, context, kind, group)
+        reservoir = self._reservoir(db, context_id, context)
+        before = set(reservoir)
+        for seen in group.urls.values():
+            reservoir.offer(seen.sample)
+        after = set(reservoir)
+        db.conn.executemany("DELETE FROM urls WHERE id = ?", [(id_,) for id_ in before - after])
+        kept = [(id_, group.urls[id_]) for id_ in group.urls.keys() & after]
+        db.conn.executemany(
+            "INSERT INTO urls (id, context_id, url, hits, visited, redacted, last_seen)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+            " hits = hits + excluded.hits, visited = max(visited, excluded.visited),"
+            " last_seen = max(last_seen, excluded.last_seen)",
+            [
+                (id_, context_id, seen.sample.url, seen.hits, seen.sample.standing == VISITED,
+                 seen.sample.standing == REDACTED, seen.when)
+                for id_, seen in kept
+            ],
+        )  # fmt: skip
+        db.conn.executemany(
+            "INSERT OR REPLACE INTO answers"
+            " (url_id, status, title, canonical, cookies_sent, fingerprint, seen)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [
+                (id_, answer.status, answer.title, answer.canonical, answer.cookies_sent,
+                 answer.fingerprint, seen.when)
+                for id_, seen in kept
+                if (answer := seen.answer) is not None
+            ],
+        )  # fmt: skip
+        return len(after - before)
+
+    def _reservoir(self, db: Database, context_id: int, context: Context) -> Reservoir:
+        reservoir = self._reservoirs.get(context_id)
+        if reservoir is None:
+            reservoir = forgetting.stored_reservoir(db, context_id, context.path, context.names)
+            if len(self._reservoirs) >= _MOST_AT_HAND:
+                self._reservoirs.clear()
+            self._reservoirs[context_id] = reservoir
+        return reservoir
 
     def sites(self) -> list[str]:
         """All sites of the corpus, the most seen first."""
         rows = self._file.rows("SELECT site FROM site_summary ORDER BY hits DESC, site")
         return [str(site) for (site,) in rows]
 
-    def contexts(self, site: str) -> list[StoredContext]:
-        """The contexts of a site, the most seen first."""
+    def contexts(self, site: str, kind: Kind = "page") -> list[StoredContext]:
+        """The contexts of a site, the most seen first. Redacted URLs do not count."""
         rows = self._file.rows(
             "SELECT c.id, c.path, c.names, c.hits, c.judged_urls,"
-            " (SELECT count(*) FROM urls u WHERE u.context_id = c.id),"
+            " (SELECT count(*) FROM urls u WHERE u.context_id = c.id AND NOT u.redacted),"
             " (SELECT count(*) FROM verdicts v"
             "  WHERE v.context_id = c.id AND v.decision = 'undecided')"
-            " FROM contexts c JOIN sites s ON s.id = c.site_id WHERE s.site = ?"
+            " FROM contexts c JOIN sites s ON s.id = c.site_id WHERE s.site = ? AND c.kind = ?"
             " ORDER BY c.hits DESC, c.path, c.names",
-            [site],
+            [site, kind],
         )
         return [
             StoredContext(
@@ -116,9 +205,10 @@ class Corpus:
         ]
 
     def urls_of(self, context_id: int) -> list[str]:
-        """The sample URLs of a context, the most seen first."""
+        """The sample URLs of a context that may be asked for, the most seen first."""
         rows = self._file.rows(
-            "SELECT url FROM urls WHERE context_id = ? ORDER BY hits DESC, url", [context_id]
+            "SELECT url FROM urls WHERE context_id = ? AND NOT redacted ORDER BY hits DESC, url",
+            [context_id],
         )
         return [str(url) for (url,) in rows]
 
@@ -140,17 +230,23 @@ class Corpus:
                 "UPDATE sites SET open_prefixes = ? WHERE site = ?",
                 [json.dumps(sorted(learned)), site],
             )
-            for stored in self.contexts(site):
-                path = urls.path_template(stored.context.path, learned)
-                if path != stored.context.path:
-                    wider = Context(site, path, stored.context.names)
-                    new_id = _context_id(db, wider, stored.hits, now())
-                    db.execute(
-                        "UPDATE urls SET context_id = ? WHERE context_id = ?", [new_id, stored.id]
-                    )
-                    db.execute("DELETE FROM contexts WHERE id = ?", [stored.id])
-        self._open_prefixes[site] = learned
+            for kind in get_args(Kind):
+                for stored in self.contexts(site, kind):
+                    path = urls.path_template(stored.context.path, learned)
+                    if path != stored.context.path:
+                        self._move(db, stored, Context(site, path, stored.context.names), kind)
+        self._put_away()
         return True
+
+    def _move(self, db: Database, stored: StoredContext, to: Context, kind: Kind) -> None:
+        """Add a context to a wider one, which keeps as many URLs as any other."""
+        (first, last) = db.execute(
+            "SELECT first_seen, last_seen FROM contexts WHERE id = ?", [stored.id]
+        ).fetchone()
+        new_id = _context_id(db, to, kind, _Group(stored.hits, first, last))
+        db.execute("UPDATE urls SET context_id = ? WHERE context_id = ?", [new_id, stored.id])
+        db.execute("DELETE FROM contexts WHERE id = ?", [stored.id])
+        forgetting.trim(db, new_id, to.path, to.names)
 
     def _site_urls(self, site: str) -> list[str]:
         rows = self._file.rows(
@@ -167,18 +263,20 @@ class Corpus:
         return self._open_prefixes[site]
 
 
-def _context_id(db: Database, context: Context, hits: int, when: str) -> int:
+def _context_id(db: Database, context: Context, kind: Kind, group: _Group) -> int:
     (site_id,) = db.execute(
         "INSERT INTO sites (site, first_seen, last_seen) VALUES (?, ?, ?)"
         " ON CONFLICT (site) DO UPDATE SET last_seen = max(last_seen, excluded.last_seen)"
         " RETURNING id",
-        [context.site, when, when],
+        [context.site, group.first, group.last],
     ).fetchone()
     (context_id,) = db.execute(
-        "INSERT INTO contexts (site_id, path, names, hits, first_seen, last_seen)"
-        " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (site_id, path, names) DO UPDATE"
-        " SET hits = hits + excluded.hits, last_seen = max(last_seen, excluded.last_seen)"
+        "INSERT INTO contexts (site_id, kind, path, names, hits, first_seen, last_seen)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (site_id, kind, path, names) DO UPDATE"
+        " SET hits = hits + excluded.hits, first_seen = min(first_seen, excluded.first_seen),"
+        " last_seen = max(last_seen, excluded.last_seen)"
         " RETURNING id",
-        [site_id, context.path, json.dumps(context.names, ensure_ascii=False), hits, when, when],
-    ).fetchone()
+        [site_id, kind, context.path, json.dumps(context.names, ensure_ascii=False),
+         group.hits, group.first, group.last],
+    ).fetchone()  # fmt: skip
     return int(context_id)

@@ -21,9 +21,13 @@ class StoreError(Exception):
     """The file cannot be used; the message says which file, why, and what to do."""
 
 
+TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
+"""How times are stored: ISO 8601, UTC, seconds."""
+
+
 def now() -> str:
-    """The time as it is stored: ISO 8601, UTC, seconds."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """The time as it is stored."""
+    return datetime.now(UTC).strftime(TIME_FORMAT)
 
 
 class File:
@@ -54,9 +58,10 @@ class File:
             try:
                 db.execute("PRAGMA journal_mode = WAL")
                 db.execute("PRAGMA synchronous = NORMAL")
-                db.execute("PRAGMA foreign_keys = ON")
                 if migrations.pending(db):
                     _migrate(db)
+                # After the migrations: a table that is made anew must not take its children along.
+                db.execute("PRAGMA foreign_keys = ON")
             except BaseException:
                 db.close()
                 raise

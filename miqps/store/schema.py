@@ -10,6 +10,8 @@ from __future__ import annotations
 from sqlite_utils import Database
 from sqlite_utils.migrations import Migrations
 
+from miqps.reservoir import digest
+
 migrations = Migrations("miqps")
 
 _TABLES = """
@@ -146,7 +148,77 @@ SELECT version, created, note, length(body) AS bytes FROM maps;
 """
 
 
+_BOUNDED_CORPUS = """
+DROP VIEW parameters;
+DROP VIEW site_summary;
+DROP VIEW evidence;
+
+CREATE TABLE new_contexts (
+    id INTEGER PRIMARY KEY,
+    site_id INTEGER NOT NULL REFERENCES sites(id) ON DELETE CASCADE,
+    kind TEXT NOT NULL DEFAULT 'page' CHECK (kind IN ('page', 'api')),
+    path TEXT NOT NULL,
+    names TEXT NOT NULL,
+    hits INTEGER NOT NULL DEFAULT 0,
+    first_seen TEXT NOT NULL,
+    last_seen TEXT NOT NULL,
+    judged TEXT,
+    judged_urls INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (site_id, kind, path, names)
+) STRICT;
+INSERT INTO new_contexts
+SELECT id, site_id, 'page', path, names, hits, first_seen, last_seen, judged, judged_urls
+FROM contexts;
+DROP TABLE contexts;
+ALTER TABLE new_contexts RENAME TO contexts;
+
+CREATE TABLE new_urls (
+    id INTEGER PRIMARY KEY,
+    context_id INTEGER NOT NULL REFERENCES contexts(id) ON DELETE CASCADE,
+    url TEXT NOT NULL,
+    hits INTEGER NOT NULL DEFAULT 0,
+    visited INTEGER NOT NULL DEFAULT 0,
+    redacted INTEGER NOT NULL DEFAULT 0,
+    last_seen TEXT NOT NULL
+) STRICT;
+INSERT OR IGNORE INTO new_urls
+SELECT url_id(url), context_id, url, hits, visited, 0, last_seen FROM urls ORDER BY id;
+DROP TABLE urls;
+ALTER TABLE new_urls RENAME TO urls;
+CREATE INDEX urls_context ON urls(context_id);
+
+CREATE TABLE answers (
+    url_id INTEGER PRIMARY KEY REFERENCES urls(id) ON DELETE CASCADE,
+    status INTEGER NOT NULL,
+    title TEXT NOT NULL,
+    canonical TEXT NOT NULL,
+    cookies_sent INTEGER NOT NULL,
+    fingerprint INTEGER NOT NULL,
+    seen TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE forgotten (
+    reason TEXT PRIMARY KEY,
+    contexts INTEGER NOT NULL,
+    hits INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE bounds (
+    name TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
+) STRICT;
+"""
+
+
 @migrations()
 def first_tables(db: Database) -> None:
     db.executescript(_TABLES)
     db.executescript(_VIEWS)
+
+
+@migrations()
+def bounded_corpus(db: Database) -> None:
+    """URLs are known by their hash, as `miqps.reservoir` wants it; what they showed is kept."""
+    db.conn.create_function("url_id", 1, digest, deterministic=True)
+    db.executescript(_BOUNDED_CORPUS)
+    db.executescript(_VIEWS.partition("CREATE VIEW map_versions")[0])
