@@ -21,10 +21,11 @@ _CONTROL_OR_SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")
 _USER_INFO = re.compile(r"[^/?#]*//[^/?#]*@")
 
 
-def unfit(url: str) -> str | None:
+def unfit(url: str, off: frozenset[str] = frozenset()) -> str | None:
     """Why a URL cannot become a sample, in a few words that hold nothing of the URL; None: it can.
 
-    The reason is the same text for all URLs of a kind, so it can be counted.
+    The reason is the same text for all URLs of a kind, so it can be counted. `off` holds
+    never-touch classes that do not count.
     """
     # First, and before anything is encoded: what comes in may be a file without line ends.
     if len(url) > settings.CORPUS.url_length:
@@ -45,7 +46,7 @@ def unfit(url: str) -> str | None:
         return "no valid host"
     if not query.names(url):
         return "no named parameter"
-    never = rules.never_touch(url)
+    never = rules.never_touch(url, off)
     if never:
         # The class; what follows quotes the URL.
         return never.partition(":")[0]

@@ -215,4 +215,6 @@ class Indexer:
         drop = frozenset(
             [n for n, where in zip(neutral, kept, strict=True) if where != "everywhere"]
         )
-        return self._sets.setdefault(drop, drop), "somewhere" not in kept
+        # Strip rules name what no verdict names, and most look at the path.
+        is_fixed = not rules.strips and "somewhere" not in kept
+        return self._sets.setdefault(drop, drop), is_fixed

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from miqps import eligibility, query, urls
+from miqps import query, urls
 from miqps.classify import Task
+from miqps.eligibility import unfit
 from miqps.store import Store, StoredContext
 
 _POOL = 50
@@ -21,11 +22,17 @@ def due(stored: StoredContext, *, again: bool) -> bool:
 
 
 def tasks(
-    store: Store, all_contexts: Sequence[StoredContext], chosen: Sequence[StoredContext]
+    store: Store,
+    all_contexts: Sequence[StoredContext],
+    chosen: Sequence[StoredContext],
+    off: frozenset[str] = frozenset(),
 ) -> list[tuple[StoredContext, Task]]:
-    """The chosen contexts with their samples, and with what the whole site knows of their names."""
+    """The chosen contexts with their samples, and with what the whole site knows of their names.
+
+    `off` holds never-touch classes that do not count.
+    """
     samples = {
-        stored.id: [url for url in store.corpus.urls_of(stored.id) if not eligibility.unfit(url)]
+        stored.id: [url for url in store.corpus.urls_of(stored.id) if not unfit(url, off)]
         for stored in all_contexts
     }
     seen: dict[str, dict[str, dict[str, None]]] = {}

@@ -46,6 +46,9 @@ class Plan:
     again: bool = False
     """Judge contexts again that were judged before."""
 
+    off: tuple[str, ...] = ()
+    """Never-touch classes that are switched off."""
+
 
 @dataclass(slots=True)
 class Progress:
@@ -134,7 +137,8 @@ class Prober:
             stored = self._store.corpus.contexts(site)
             due_now = [c for c in stored if due(c, again=self._plan.again)]
             if due_now:
-                queued = tasks(self._store, stored, due_now[: self._plan.rules.top_patterns])
+                chosen = due_now[: self._plan.rules.top_patterns]
+                queued = tasks(self._store, stored, chosen, frozenset(self._plan.off))
                 by_site.append(deque(queued))
         while by_site:
             by_site = [queue for queue in by_site if queue]
@@ -189,7 +193,8 @@ class Prober:
 
     def _at_hand(self, render: Render) -> Page | None:
         """A page that need not be rendered: it was, or it must not be."""
-        forbidden = never_touch(render.url) or deed(render.url)
+        off = frozenset(self._plan.off)
+        forbidden = never_touch(render.url, off) or deed(render.url)
         if forbidden is not None:
             return Page(url=render.url, outcome="refused", reason=forbidden)
         stored = self._store.journal.page(self._run, render.url, render.repeat)

@@ -115,10 +115,12 @@ class SiteRules:
 def load_rules(path: str | os.PathLike[str], base: Rules | None = None) -> Rules:
     """The rules in a TOML file, added to those of `base`. Raises RulesError."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         what = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise RulesError(f"{os.fspath(path)}: {what}") from None
+    except ValueError:
+        raise RulesError(f"{os.fspath(path)!r}: not the path of a file") from None
     own = parse_rules(text, os.fspath(path))
     base = base or Rules()
     return Rules(own.rules + base.rules, own.off | base.off)
@@ -137,6 +139,8 @@ def parse_rules(text: str, source: str = "rules") -> Rules:
     except tomllib.TOMLDecodeError as error:
         what = re.sub(r" \(at (?:line \d+, column \d+|end of document)\)", "", str(error))
         raise RulesError(f"{source}:{_line_of_error(text, str(error))}: {what}") from None
+    except (RecursionError, ValueError):
+        raise RulesError(f"{source}:1: nested too deep, or a number too long") from None
     for key in table:
         if key not in {"rule", "off"}:
             raise RulesError(

@@ -46,6 +46,10 @@ def main(
     """
     if db and map_file:
         raise click.UsageError("--db and --map exclude each other")
+    if key and explain:
+        raise click.UsageError("--key and --explain exclude each other")
+    if "-" in urls and len(urls) > 1:
+        raise click.UsageError("- takes its URLs from standard input and stands alone")
     # The reader of a closed pipe has had enough: end like any filter does.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -55,10 +59,11 @@ def main(
     except (MapError, RulesError) as error:
         raise click.ClickException(str(error)) from None
     write = _writer(normalizer, key, explain, as_json)
-    for given in urls:
-        for lines in _stdin() if given == "-" else [[os.fsencode(given) + b"\n"]]:
-            sys.stdout.buffer.write(b"".join([_converted(line, write) for line in lines]))
-            sys.stdout.buffer.flush()
+    # What is no URL any more is a line of ours, and ends like one.
+    end = b"\n" if explain or as_json else None
+    given = _stdin() if urls == ("-",) else [[os.fsencode(url) + b"\n" for url in urls]]
+    for lines in given:
+        _print(b"".join([_converted(line, write, end) for line in lines]))
 
 
 def _writer(
@@ -77,21 +82,41 @@ def _writer(
 
 def _stdin() -> Iterator[list[bytes]]:
     """The lines of standard input as they come: what is there is not kept waiting."""
-    rest = b""
-    while piece := sys.stdin.buffer.read1(_PIECE):
-        *lines, rest = (rest + piece).split(b"\n")
-        yield [line + b"\n" for line in lines]
-    if rest:
-        yield [rest]
+    if sys.stdin is None:
+        raise click.ClickException("standard input is closed")
+    rest: list[bytes] = []
+    try:
+        while piece := sys.stdin.buffer.read1(_PIECE):
+            head, end, tail = piece.rpartition(b"\n")
+            if end:
+                yield [line + b"\n" for line in b"".join([*rest, head]).split(b"\n")]
+                rest = []
+            rest.append(tail)
+    except OSError as error:
+        raise click.ClickException(f"standard input: {error.strerror}") from None
+    if any(rest):
+        yield [b"".join(rest)]
 
 
-def _converted(line: bytes, write: Callable[[str], str]) -> bytes:
+def _print(data: bytes) -> None:
+    if sys.stdout is None:
+        raise click.ClickException("standard output is closed")
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        # What is left in the buffer would fail once more at the end.
+        sys.stdout = None  # type: ignore[assignment]
+        raise click.ClickException(f"standard output: {error.strerror}") from None
+
+
+def _converted(line: bytes, write: Callable[[str], str], end: bytes | None) -> bytes:
     url = line.rstrip(b"\r\n")
     if not url:
         return line
     # Bytes that are no UTF-8 go through as they came.
     text = write(url.decode("utf-8", "surrogateescape"))
-    return text.encode("utf-8", "surrogateescape") + line[len(url) :]
+    return text.encode("utf-8", "surrogateescape") + (end or line[len(url) :])
 
 
 def _explained(found: Explanation) -> str:

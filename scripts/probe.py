@@ -18,6 +18,7 @@ from miqps.planning import known_site
 from miqps.probe import Plan, Prober
 from miqps.progress import showing
 from miqps.publish import publish
+from miqps.rules import RulesError, default_rules, load_rules
 from miqps.settings import DEFAULT_DB, JUDGING
 from miqps.store import Store, StoreError
 from miqps.summary import Summary, summarize
@@ -71,6 +72,11 @@ from miqps.summary import Summary, summarize
 @click.option(
     "--max-renders", type=click.IntRange(1), help="Stop after that many; go on next time."
 )
+@click.option(
+    "--rules",
+    "rule_file",
+    help="A rule file (TOML): never-touch classes that it switches off are probed too.",
+)
 @click.option("--again", is_flag=True, help="Judge again what was judged before.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def main(
@@ -83,6 +89,7 @@ def main(
     top_patterns: int,
     browsers: int,
     max_renders: int | None,
+    rule_file: str | None,
     again: bool,
     as_json: bool,
 ) -> None:
@@ -91,7 +98,7 @@ def main(
     Without HOST everything that was recorded is judged. What was rendered and decided is stored
     at once: a run that was cut off goes on where it was.
     """
-    rules = replace(
+    judging = replace(
         JUDGING,
         samples=samples,
         threshold=threshold,
@@ -99,16 +106,18 @@ def main(
         top_patterns=top_patterns,
     )
     try:
+        rules = load_rules(rule_file, default_rules()) if rule_file else default_rules()
         with Store.open(db, create=False) as store:
             plan = Plan(
                 hosts=_sites(store, hosts),
                 algorithm=algorithm,
-                rules=rules,
+                rules=judging,
                 max_renders=max_renders,
                 again=again,
+                off=tuple(sorted(rules.off)),
             )
             summary = _probe(store, plan, browsers)
-    except (StoreError, MapError, BrowserError) as error:
+    except (StoreError, MapError, RulesError, BrowserError) as error:
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
         raise click.ClickException("stopped; all is saved, run again to go on") from None

@@ -88,6 +88,29 @@ def test_closed_pipe_ends_quietly(map_file: Path, tmp_path: Path) -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+@pytest.mark.parametrize("lines", [1, 200_000])
+def test_full_disk_is_one_line(map_file: Path, lines: int) -> None:
+    command = [sys.executable, str(SCRIPT), "-", "--map", str(map_file)]
+    given = b"https://shop.example/p/5?utm_source=x\n" * lines
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            command, input=given, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr == b"Error: standard output: No space left on device\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="redirections of a POSIX shell")
+@pytest.mark.parametrize(("closed", "name"), [("<&-", "input"), (">&-", "output")])
+def test_closed_stream_is_one_line(map_file: Path, closed: str, name: str) -> None:
+    url = f"{SHOP}/p/5?utm_source=x"
+    command = f'echo "{url}" | "{sys.executable}" "{SCRIPT}" - --map "{map_file}" {closed}'
+    done = subprocess.run(command, shell=True, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert done.stderr == f"Error: standard {name} is closed\n".encode()
+
+
 def test_key(map_file: Path) -> None:
     done = clean("-", "--key", "--map", map_file, given=b"https://x.example/?b&a\n")
     assert done.stdout == b"https://x.example/?a&b\n"
@@ -103,6 +126,16 @@ def test_json(map_file: Path) -> None:
     found = json.loads(done.stdout)
     assert found["rulings"][0]["layer"] == "verdict"
     assert found["rulings"][0]["verdict"]["samples"] == 10
+
+
+@pytest.mark.parametrize("option", ["--json", "--explain"])
+def test_what_is_made_of_a_line_ends_like_a_line(map_file: Path, option: str) -> None:
+    done = clean(
+        "-", option, "--map", map_file, given=b"https://x.example/?b\r\n\nhttps://y.example"
+    )
+    assert b"\r" not in done.stdout
+    assert done.stdout.endswith(b"\n")
+    assert b"\n\n" in done.stdout
 
 
 def test_explain(map_file: Path) -> None:
@@ -148,4 +181,6 @@ def test_wrong_usage(map_file: Path) -> None:
     assert clean().returncode == 2
     assert clean("-", "--map", map_file, "--db", "x.db").returncode == 2
     assert clean("-", "--no-such-option").returncode == 2
+    assert clean("-", "--map", map_file, "--key", "--explain").returncode == 2
+    assert clean("-", "https://x.example/?a", "--map", map_file).returncode == 2
     assert b"Example: " in clean("--help").stdout

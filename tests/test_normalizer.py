@@ -19,7 +19,7 @@ from miqps.mapping import (
     to_json,
 )
 from miqps.normalizer import Normalizer
-from miqps.rules import Rules, parse_rules
+from miqps.rules import Rule, Rules, parse_rules
 from miqps.settings import PATHS
 from miqps.urls import Context
 from tests.hard_urls import CASES, TRACKERS, target, text
@@ -308,6 +308,48 @@ def test_look_up_does_what_the_policy_says(
         if raw.startswith(b"/"):
             cleaned = normalizer.clean_target("https", SITE, 443, raw)
             assert cleaned == query.remove(raw, drop)
+
+
+rule_names = st.sets(name | st.sampled_from(["*", "utm_*"]), max_size=2)
+made_rules = st.builds(
+    lambda rules, off: Rules(tuple(rules), frozenset(off)),
+    st.lists(
+        st.builds(
+            lambda path, keep, strip: Rule("*", path, tuple(keep), tuple(strip)),
+            st.sampled_from(["/", "/p/", "/wiki"]),
+            rule_names,
+            rule_names,
+        ),
+        max_size=3,
+    ),
+    st.sets(st.sampled_from(["log-in token", "unsubscribe", "payment"])),
+)
+value = st.sampled_from(["", "=", "=1", "=unsubscribe", "=eyJh.eyJ.x", "=é"])
+
+
+@given(
+    st.lists(contexts, min_size=1, max_size=6, unique_by=lambda c: c.context),
+    st.lists(contexts, max_size=2),
+    made_rules,
+    st.data(),
+)
+def test_look_up_of_known_contexts_does_what_the_policy_says(
+    known: list[ContextVerdicts],
+    guessed: list[ContextVerdicts],
+    rules: Rules,
+    data: st.DataObject,
+) -> None:
+    inferred = [ContextVerdicts(Context(SITE, c.context.path, ()), c.verdicts) for c in guessed]
+    normalizer = Normalizer(a_map(known, inferred, ["/wiki"]), rules)
+    for found in known:
+        path = found.context.path.replace("*", "7")
+        if path == "77":
+            path = data.draw(st.sampled_from(["/p/5", "/wiki/x", "/x", "/login"]))
+        names = data.draw(st.permutations(found.context.names))
+        items = [name.replace("%", "%25") + data.draw(value) for name in names]
+        url = f"{SHOP}{path}?{'&'.join(items)}"
+        drop = {ruling.name for ruling in normalizer.explain(url).rulings if not ruling.kept}
+        assert normalizer.clean(url) == query.remove(url, drop)
 
 
 @given(target | text.map(f"{SHOP}/p/5?{{}}".format) | st.text())

@@ -12,8 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from miqps import query, urls
+from miqps.classes import CLASSES
+from miqps.probe import Plan, Prober
 from miqps.rehearsal import HOST, ROOT, free_port, sample_site, serving
 from miqps.store import Observation, Store
+from tests.imagined import SITE, ByTitle, reads
+from tests.test_probe import Imagined
 
 PROBE = [sys.executable, str(ROOT / "scripts" / "probe.py")]
 
@@ -56,6 +61,38 @@ def test_a_database_that_cannot_be_used_is_one_line(script, tmp_path: Path) -> N
         assert done.returncode == 1
         assert name in line
         assert expected in line
+
+
+def test_a_wrong_rule_file_is_one_line(script, db: Path, tmp_path: Path) -> None:
+    rules = tmp_path / "my.toml"
+    rules.write_text('off = ["payment"]\n[[rule]]\nsite = "*"\nkep = ["a"]\n')
+    done = script("probe.py", "--db", db, "--rules", rules, cwd=tmp_path)
+    (line,) = said(done.stderr)
+    assert done.returncode == 1
+    assert line.startswith(f"Error: {rules}:4: unknown key 'kep'")
+
+
+@pytest.mark.parametrize(
+    ("off", "rendered"),
+    [
+        ((), set()),
+        (("payment",), set()),
+        (("log-in token",), {"/p"}),
+        (("log-in token", "payment"), {"/p", "/thanks"}),
+        (tuple(sorted(CLASSES)), {"/p", "/thanks"}),
+    ],
+)
+def test_classes_that_are_off_are_probed_and_deeds_never(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, off: tuple[str, ...], rendered: set[str]
+) -> None:
+    monkeypatch.setattr("miqps.probe.get_content_id", lambda name: ByTitle())
+    engine = Imagined(reads("id"))
+    paths = ("/p?token=", "/thanks?paymentId=5&token=", "/logout?token=")
+    with Store.open(tmp_path / "miqps.db") as store:
+        store.corpus.add(Observation(f"{SITE}{path}{n}&id={n}") for path in paths for n in range(4))
+        Prober(store, engine, Plan(delay=0, off=off)).run()
+    asked = {urls.path(r.url) for r in engine.log if "token" in query.names(r.url)}
+    assert asked == rendered
 
 
 def test_an_unknown_host_is_named(script, db: Path, tmp_path: Path) -> None:

@@ -223,6 +223,8 @@ def test_rules_of_a_site() -> None:
         ("[[rule]\n", "f.toml:1: "),
         ("# x\n[[rule]]\nsite = 'a.example\n", "f.toml:3: "),
         ("a = 1\n", "f.toml:1: unknown key 'a'"),
+        ("off = " + "[" * 10_000, "f.toml:1: nested too deep"),
+        ("off = " + "9" * 5_000, "f.toml:1: nested too deep, or a number too long"),
         ("\n\nrule = 1\n", "f.toml:3: write each rule as a [[rule]] table"),
         ("\noff = ['x']\n", "f.toml:2: 'off' must be"),
         ("[[rule]]\nsite = '*'\nkeep = ['a']\n\n[[rule]]\nsite = '*'\n", "f.toml:5: a rule needs"),
@@ -250,6 +252,10 @@ def test_own_file_adds_to_the_shipped_rules(tmp_path: Path) -> None:
     assert both.off == {"payment"}
     with pytest.raises(RulesError, match=r"none\.toml: No such file"):
         load_rules(tmp_path / "none.toml")
+    with pytest.raises(RulesError, match="not the path of a file"):
+        load_rules("a\0b")
+    path.write_bytes(b"\xef\xbb\xbf" + RULES.encode())
+    assert load_rules(path).off == {"payment"}
     path.write_bytes(b"\xff")
     with pytest.raises(RulesError, match="not UTF-8"):
         load_rules(path)

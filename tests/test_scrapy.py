@@ -28,14 +28,22 @@ from scrapy.crawler import CrawlerProcess
 
 fetched = []
 
+LINKS = {
+    "/": [f"/p/5?utm_source={n}&amp;id=1&amp;ref=" for n in range(5)],
+    "/moved": ["/p/7?utm_source=1", "/p/7?utm_source=2", "/p/7", "/p/8?utm_source=1"],
+}
+MOVED = {"/p/7?utm_source=1": "/p/7", "/p/8": "/p/8?utm_source=1"}
+
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         fetched.append(self.path)
-        self.send_response(200)
+        self.send_response(302 if self.path in MOVED else 200)
+        if self.path in MOVED:
+            self.send_header("Location", MOVED[self.path])
         self.send_header("Content-Type", "text/html")
         self.end_headers()
-        links = "".join(f'<a href="/p/5?utm_source={n}&amp;id=1&amp;ref=">x</a>' for n in range(5))
-        self.wfile.write(f"<html>{links if self.path == '/' else 'page'}</html>".encode())
+        links = "".join(f'<a href="{link}">x</a>' for link in LINKS.get(self.path, ()))
+        self.wfile.write(f"<html>{links or 'page'}</html>".encode())
 
     def log_message(self, *args):
         pass
@@ -49,7 +57,7 @@ open(path, "w").write(text)
 
 class Spider(scrapy.Spider):
     name = "links"
-    start_urls = [f"http://127.0.0.1:{port}/"]
+    start_urls = [f"http://127.0.0.1:{port}{sys.argv[3]}"]
 
     def parse(self, response):
         yield from response.follow_all(css="a", callback=self.page)
@@ -72,26 +80,48 @@ def map_file(tmp_path: Path) -> Path:
     return path
 
 
-def crawl(map_file: Path, **settings: Any) -> list[str]:
-    command = [sys.executable, "-c", SPIDER, str(map_file), json.dumps(settings)]
+FINGERPRINTER = {"REQUEST_FINGERPRINTER_CLASS": "miqps.contrib.scrapy.RequestFingerprinter"}
+CLEANER = {"SPIDER_MIDDLEWARES": {"miqps.contrib.scrapy.CleanLinks": 550}}
+
+
+def crawl(map_file: Path, settings: dict[str, Any], start: str = "/") -> list[str]:
+    """The targets that the site was asked for, in order."""
+    one_by_one = {"CONCURRENT_REQUESTS": 1, **settings}
+    command = [sys.executable, "-c", SPIDER, str(map_file), json.dumps(one_by_one), start]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert done.stderr == ""
     return list(json.loads(done.stdout))
 
 
 def test_duplicates_are_fetched_once_and_as_found(map_file: Path) -> None:
-    name = "miqps.contrib.scrapy.RequestFingerprinter"
-    fetched = crawl(map_file, REQUEST_FINGERPRINTER_CLASS=name)
-    assert fetched == ["/", "/p/5?utm_source=0&id=1&ref="]
+    assert crawl(map_file, FINGERPRINTER) == ["/", "/p/5?utm_source=0&id=1&ref="]
 
 
 def test_links_are_cleaned(map_file: Path) -> None:
-    fetched = crawl(map_file, SPIDER_MIDDLEWARES={"miqps.contrib.scrapy.CleanLinks": 550})
-    assert fetched == ["/", "/p/5?id=1&ref="]
+    assert crawl(map_file, CLEANER) == ["/", "/p/5?id=1&ref="]
+
+
+def test_the_first_request_is_cleaned(map_file: Path) -> None:
+    assert crawl(map_file, CLEANER, "/p/7?utm_source=1") == ["/p/7"]
 
 
 def test_without_them_every_link_is_fetched(map_file: Path) -> None:
-    assert len(crawl(map_file)) == 6
+    assert len(crawl(map_file, {})) == 6
+
+
+@pytest.mark.parametrize(
+    ("settings", "fetched"),
+    [
+        (FINGERPRINTER, ["/p/7", "/p/7?utm_source=1", "/p/8?utm_source=1"]),
+        (CLEANER, ["/p/7", "/p/8", "/p/8?utm_source=1"]),
+        (FINGERPRINTER | CLEANER, ["/p/7", "/p/8", "/p/8?utm_source=1"]),
+    ],
+    ids=["fingerprinter", "cleaner", "both"],
+)
+def test_a_redirect_is_followed_where_only_neutral_parameters_change(
+    map_file: Path, settings: dict[str, Any], fetched: list[str]
+) -> None:
+    assert sorted(crawl(map_file, settings, "/moved")[1:]) == fetched
 
 
 def test_fingerprint_tells_methods_and_bodies_apart(map_file: Path) -> None:

@@ -16,6 +16,8 @@ from miqps.addon.session import Session
 
 logger = logging.getLogger(__name__)
 
+_OTHERS_READ = frozenset({"keep_host_header"})
+
 _DONE_SECONDS = 5.0
 """How long the end of the proxy may be held up by a disk that does not answer."""
 
@@ -40,21 +42,34 @@ class Miqps:
         options.declare(loader)
 
     def configure(self, updated: set[str]) -> None:
-        if self._session and updated.isdisjoint({"miqps_db", "miqps_mode", "keep_host_header"}):
+        is_ours = any(name.startswith("miqps_") for name in updated)
+        if self._session and not is_ours and updated.isdisjoint(_OTHERS_READ):
             return
         try:
             mode = options.parse_mode(ctx.options.miqps_mode)
             path = options.parse_path(ctx.options.miqps_db)
+            rules = options.parse_rules(ctx.options.miqps_rules)
+            privacy = options.parse_privacy(ctx.options)
             session = self._session
+            # The one that is there looks after its file itself.
+            is_known = session is not None and session.rulebook.path == rules
+            rulebook = session.rulebook if session and is_known else options.open_rules(rules)
             if session is None or session.path != path:
                 options.check_database(path)
-                session = Session(path, self._counters)
+                session = Session(path, rulebook, self._counters)
         except ValueError as error:
             # mitmproxy shows where this comes from; what is behind it would only bury the line.
             raise OptionsError(str(error)) from None  # type: ignore[no-untyped-call]
         # The proxy server declares this one; it may be missing where there is no server.
         keep = "keep_host_header" in ctx.options and ctx.options.keep_host_header
         session.keep_host_header(keep)
+        session.record(
+            privacy,
+            is_on=ctx.options.miqps_record != "off",
+            api_calls=ctx.options.miqps_record_api,
+        )
+        if session.rulebook is not rulebook:
+            session.replace_rules(rulebook)
         if session is not self._session:
             if self._session:
                 self._session.stop()
@@ -82,6 +97,14 @@ class Miqps:
             self._unharmed(self._session.recorder.responseheaders, flow)
             self._unharmed(self._session.rewriter.responseheaders, flow)
 
+    def response(self, flow: http.HTTPFlow) -> None:
+        if self._session:
+            self._unharmed(self._session.recorder.response, flow)
+
+    def error(self, flow: http.HTTPFlow) -> None:
+        if self._session:
+            self._unharmed(self._session.recorder.error, flow)
+
     def done(self) -> None:
         sessions = [*self._retired, self._session] if self._session else []
         if self._is_running:
@@ -95,11 +118,11 @@ class Miqps:
 
     def _log_state(self) -> None:
         if self._session:
-            normalizer = self._session.rewriter.normalizer
+            normalizer, rulebook = self._session.rewriter.normalizer, self._session.rulebook
             logger.info(
                 f"miqps: mode {'rewrite' if self._rewrites else 'observe'},"
                 f" database {self._session.path}, map version {normalizer.version},"
-                f" {normalizer.contexts} contexts"
+                f" {normalizer.contexts} contexts" + (f", {rulebook}" if rulebook.path else "")
             )
 
     def _unharmed(self, hook: Callable[[http.HTTPFlow], None], flow: http.HTTPFlow) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -10,12 +11,17 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from mitmproxy.addonmanager import Loader
+from mitmproxy.optmanager import OptManager
 
+from miqps.addon.rulebook import Rulebook
+from miqps.privacy import HARVESTS, Privacy
+from miqps.rules import RulesError
 from miqps.settings import DEFAULT_DB
 from miqps.store import Store, StoreError
 
 Mode = Literal["observe", "rewrite"]
 MODES: Sequence[Mode] = get_args(Mode)
+RECORDS = ("urls", "counts", "off")
 
 
 def declare(loader: Loader) -> None:
@@ -33,6 +39,48 @@ def declare(loader: Loader) -> None:
         "observe: only record. rewrite: record, and remove neutral parameters from requests.",
         choices=MODES,
     )
+    loader.add_option(
+        "miqps_rules",
+        str,
+        "",
+        "Rule file (TOML) of your own, added to the shipped rules; read again when it is edited.",
+    )
+    loader.add_option(
+        "miqps_record",
+        str,
+        "urls",
+        "urls: record page loads. counts: only how often each pattern was seen on which path,"
+        " no URL; then there is nothing to probe. off: record nothing.",
+        choices=RECORDS,
+    )
+    loader.add_option(
+        "miqps_harvest",
+        str,
+        "site",
+        "Links of recorded pages that are taken as samples: those to the same site, all, or off.",
+        choices=HARVESTS,
+    )
+    loader.add_option(
+        "miqps_record_api",
+        bool,
+        False,
+        "Record the JSON calls of scripts too, apart from pages; they are not probed.",
+    )
+    loader.add_option(
+        "miqps_allow_hosts",
+        Sequence[str],
+        [],
+        "Record these hosts only: globs like *.shop.example. Empty: all.",
+    )
+    loader.add_option(
+        "miqps_ignore_hosts", Sequence[str], [], "Never record these hosts: globs like *.bank."
+    )
+    loader.add_option(
+        "miqps_retention",
+        int,
+        180,
+        "Days after which what was not seen again is forgotten, with its evidence; 0: never.",
+    )
 
 
 def parse_mode(text: str) -> Mode:
@@ -48,6 +96,41 @@ def parse_path(text: str) -> str:
     if not text or "\0" in text:
         raise ValueError("miqps_db must be the path of a file")
     return os.path.abspath(os.path.expanduser(text))
+
+
+def parse_privacy(values: OptManager) -> Privacy:
+    """What may be recorded. Raises ValueError with one line."""
+    if values.miqps_retention < 0:
+        raise ValueError("miqps_retention must be a number of days, or 0 for ever")
+    return Privacy(
+        allow_hosts=_globs("miqps_allow_hosts", values.miqps_allow_hosts),
+        ignore_hosts=_globs("miqps_ignore_hosts", values.miqps_ignore_hosts),
+        harvest=values.miqps_harvest,
+        keeps_urls=values.miqps_record == "urls",
+        retention=values.miqps_retention,
+    )
+
+
+def _globs(option: str, values: Sequence[str]) -> tuple[str, ...]:
+    for glob in values:
+        if not re.fullmatch(r"[\w.*?:\[\]!-]+", glob, re.ASCII):
+            raise ValueError(f"{option}: {glob!r} is no host, and no glob like *.shop.example")
+    return tuple(glob.lower() for glob in values)
+
+
+def parse_rules(text: str) -> str | None:
+    """The absolute path of the rule file; None without one. Raises ValueError with one line."""
+    if "\0" in text:
+        raise ValueError("miqps_rules must be the path of a file")
+    return os.path.abspath(os.path.expanduser(text)) if text else None
+
+
+def open_rules(path: str | None) -> Rulebook:
+    """The rules with the user's own file. Raises ValueError with one line: file, line, what."""
+    try:
+        return Rulebook(path)
+    except RulesError as error:
+        raise ValueError(f"miqps_rules: {error}") from None
 
 
 def check_database(path: str) -> None:

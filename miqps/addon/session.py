@@ -1,30 +1,35 @@
-"""Everything that works on one database: recorder and writer, rewriter and map watcher."""
+"""Everything that works on one database: recorder and writer, rewriter and watcher."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from miqps.addon.counters import Counters
 from miqps.addon.recorder import Recorder
 from miqps.addon.rewriter import Rewriter
+from miqps.addon.rulebook import Rulebook
 from miqps.addon.watcher import Watcher
 from miqps.addon.writer import Writer
 from miqps.normalizer import Normalizer
+from miqps.privacy import Privacy
 
 
 class Session:
     """The addon at work on one database, from `start` to `stop`.
 
-    The map that is there is in force from the first request on; threads run after `start` only.
+    The rules and the map that is there are in force from the first request on; threads run after
+    `start` only.
     """
 
-    def __init__(self, path: str, counters: Counters) -> None:
+    def __init__(self, path: str, rulebook: Rulebook, counters: Counters) -> None:
         self.path = path
         self.rewriter = Rewriter(counters)
+        self._privacy = Privacy()
         self._writer = Writer(path, counters)
-        self._watcher = Watcher(path, self._use)
+        self._watcher = Watcher(path, self._use, rulebook)
         self.recorder = Recorder(self._writer, counters)
-        self._use(self._watcher.look() or Normalizer(None))
+        self._use(self._watcher.begin())
 
     def start(self) -> None:
         self._writer.start()
@@ -40,6 +45,22 @@ class Session:
         self._writer.join(max(0.0, until - time.monotonic()))
         self._watcher.join(max(0.0, until - time.monotonic()))
 
+    @property
+    def rulebook(self) -> Rulebook:
+        """The static rules."""
+        return self._watcher.rulebook
+
+    def replace_rules(self, rulebook: Rulebook) -> None:
+        """Go by other static rules, as soon as a thread has made them ready."""
+        self._watcher.replace_rules(rulebook)
+
+    def record(self, privacy: Privacy, *, is_on: bool, api_calls: bool) -> None:
+        """Go by these wishes about what is recorded, from now on."""
+        self._privacy = privacy
+        self._writer.privacy = self._with_rules(privacy)
+        self.recorder.is_on = is_on
+        self.recorder.records_api = api_calls
+
     def keep_host_header(self, keep: bool) -> None:
         """Whether a reverse proxy hands the client's Host header on."""
         self.recorder.keep_host_header = keep
@@ -47,3 +68,8 @@ class Session:
 
     def _use(self, normalizer: Normalizer) -> None:
         self.rewriter.normalizer = normalizer
+        self._writer.privacy = self._with_rules(self._privacy)
+
+    def _with_rules(self, privacy: Privacy) -> Privacy:
+        """The wishes, together with the never-touch classes that the rules switch off."""
+        return replace(privacy, off=self.rulebook.rules.off)

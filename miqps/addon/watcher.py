@@ -1,4 +1,4 @@
-"""Notices newly published maps and puts them in force, without a restart."""
+"""Notices newly published maps and edited rules, and puts them in force without a restart."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from miqps.mapping import MapError
+from miqps.addon.rulebook import Rulebook
+from miqps.mapping import Map, MapError, from_json
 from miqps.normalizer import Normalizer
 from miqps.settings import RECORDING
 
@@ -31,20 +32,26 @@ class Edition(NamedTuple):
 
 
 class Watcher:
-    """Looks for a new map at intervals, and hands a new `Normalizer` on.
+    """Looks for a new map and for new rules at intervals, and hands a new `Normalizer` on.
 
     A map that cannot be read never replaces one that could, and is said once. A missing file
     changes nothing; one that appears later is found.
     """
 
-    def __init__(self, path: str, use: Callable[[Normalizer], None]) -> None:
+    def __init__(
+        self, path: str, use: Callable[[Normalizer], None], rulebook: Rulebook | None = None
+    ) -> None:
+        self.rulebook = rulebook or Rulebook()
         self._path = path
         self._use = use
+        self._map: Map | None = None
+        self._rules = self.rulebook.rules
         self._edition: Edition | None = None
         self._refused: Edition | None = None
         self._tries = 0
         self._is_unreadable = False
-        self._stop = threading.Event()
+        self._is_stopping = False
+        self._wake = threading.Event()
         self._thread = threading.Thread(target=self._run, name="miqps map watcher", daemon=True)
 
     def start(self) -> None:
@@ -52,15 +59,34 @@ class Watcher:
 
     def stop(self) -> None:
         """Ask the thread to end. Returns at once."""
-        self._stop.set()
+        self._is_stopping = True
+        self._wake.set()
 
     def join(self, seconds: float) -> None:
         """Wait for the end of the thread, no longer than this."""
         if self._thread.ident is not None:
             self._thread.join(seconds)
 
+    def replace_rules(self, rulebook: Rulebook) -> None:
+        """Go by another rule book, as soon as the thread comes to it."""
+        self.rulebook = rulebook
+        self._wake.set()
+
+    def begin(self) -> Normalizer:
+        """The normalizer to start with, whatever there is of a map."""
+        self._map = self._new_map()
+        return Normalizer(self._map, self._rules)
+
     def look(self) -> Normalizer | None:
-        """The newest map's normalizer when it is another one than at the last look, else None."""
+        """The normalizer for map and rules when either is another than at the last look."""
+        rules = self.rulebook.look()
+        map = self._new_map()
+        if map is None and rules is self._rules:
+            return None
+        self._map, self._rules = map or self._map, rules
+        return Normalizer(self._map, rules)
+
+    def _new_map(self) -> Map | None:
         try:
             edition = _newest(self._path)
         except sqlite3.Error as error:
@@ -76,31 +102,43 @@ class Watcher:
         elif self._tries >= _TRIES:
             return None
         try:
-            normalizer = Normalizer.load(self._path)
-        except MapError as error:
+            map = _read(self._path, edition)
+        except (MapError, sqlite3.Error) as error:
             if not self._tries:
-                logger.warning(f"miqps: map {edition.version} is left out: {error}")
+                logger.warning(f"miqps: map {edition.version} is left out: {self._path}: {error}")
             self._refused, self._tries = edition, self._tries + 1
             return None
         self._edition = edition
-        return normalizer
+        return map
 
     def _run(self) -> None:
         failed = False
-        while not self._stop.wait(RECORDING.reload_seconds):
+        while True:
+            self._wake.wait(RECORDING.reload_seconds)
+            self._wake.clear()
+            if self._is_stopping:
+                return
             try:
-                normalizer = self.look()
-                if normalizer and not self._stop.is_set():
-                    self._use(normalizer)
-                    logger.info(
-                        f"miqps: map version {normalizer.version},"
-                        f" {normalizer.contexts} contexts, from {self._path}"
-                    )
+                self._renew()
             except Exception:
-                # The watcher must outlive whatever one map does to it.
+                # The watcher must outlive whatever one file does to it.
                 if not failed:
-                    logger.warning("miqps: a map could not be looked at", exc_info=True)
+                    logger.warning("miqps: map and rules could not be looked at", exc_info=True)
                 failed = True
+
+    def _renew(self) -> None:
+        map, rules, rulebook = self._map, self._rules, self.rulebook
+        normalizer = self.look()
+        if normalizer is None or self._is_stopping:
+            return
+        self._use(normalizer)
+        if self._map is not map:
+            logger.info(
+                f"miqps: map version {normalizer.version},"
+                f" {normalizer.contexts} contexts, from {self._path}"
+            )
+        if self._rules is not rules:
+            logger.info(f"miqps: {rulebook} in force")
 
 
 def _newest(path: str) -> Edition | None:
@@ -108,10 +146,9 @@ def _newest(path: str) -> Edition | None:
 
     Raises sqlite3.Error: locked, damaged, not a database.
     """
-    uri = Path(path).absolute().as_uri() + "?mode=ro"
     try:
         status = os.stat(path)
-        with closing(sqlite3.connect(uri, uri=True, timeout=0)) as db:
+        with closing(sqlite3.connect(_uri(path), uri=True, timeout=0)) as db:
             if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'maps'").fetchone():
                 return None
             row = db.execute(
@@ -121,3 +158,21 @@ def _newest(path: str) -> Edition | None:
         return None
     version, created = row or (0, "")
     return Edition(status.st_dev, status.st_ino, version, str(created))
+
+
+def _read(path: str, edition: Edition) -> Map:
+    """The map of this edition, an empty one where none was published.
+
+    Raises MapError, and sqlite3.Error when the file is locked for long, damaged or another by now.
+    """
+    if not edition.version:
+        return Map(0, "", {})
+    with (
+        closing(sqlite3.connect(_uri(path), uri=True)) as db,
+        db.blobopen("maps", "body", edition.version, readonly=True) as body,
+    ):
+        return from_json(body.read())
+
+
+def _uri(path: str) -> str:
+    return Path(path).absolute().as_uri() + "?mode=ro"

@@ -7,10 +7,16 @@
 
 The fingerprinter finds duplicates by `Normalizer.key` and leaves the request as it is: the URL that
 was found is the one that is fetched. The spider middleware goes further and cleans the URLs of new
-requests themselves. Either works without the other.
+requests themselves, the first ones included. Either works without the other.
+
+There is no downloader middleware, since all that one would add is to clean the targets of
+redirects, and these a site chose itself: it would send the cleaned request back, or the duplicate
+filter would drop it, and the page would be lost.
 """
 
 from __future__ import annotations
+
+from hashlib import sha1
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -28,8 +34,9 @@ from miqps.settings import DEFAULT_DB
 class RequestFingerprinter:
     """Gives requests that `Normalizer.key` takes for the same page the same fingerprint.
 
-    Method and body count as they do in Scrapy. Raises MapError or RulesError when the crawler
-    starts without a usable map: crawling on would store fingerprints of two kinds.
+    Method and body count as they do in Scrapy. Where a redirect leads is another page than where it
+    came from, even when only neutral parameters change. Raises MapError or RulesError when the
+    crawler starts without a usable map: crawling on would store fingerprints of two kinds.
     """
 
     def __init__(self, normalizer: Normalizer) -> None:
@@ -42,7 +49,10 @@ class RequestFingerprinter:
 
     def fingerprint(self, request: Request) -> bytes:
         """The fingerprint of a request, 20 bytes."""
-        url = self._normalizer.key(request.url)
+        key = self._normalizer.key
+        url = key(request.url)
+        if any(key(before) == url for before in request.meta.get("redirect_urls", ())):
+            return sha1(b"redirected" + fingerprint(request), usedforsecurity=False).digest()
         return fingerprint(Request(url, method=request.method, body=request.body))
 
 
