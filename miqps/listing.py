@@ -11,6 +11,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from miqps import query
 from miqps.mapping import Decision
 from miqps.store import Store, StoredContext
 
@@ -23,25 +24,38 @@ class Listed:
 
     stored: StoredContext
     verdicts: Counter[str]
+    values: dict[str, int]
+    """How many values of each name there are to judge by."""
 
 
-def listing(store: Store) -> dict[str, list[Listed]]:
-    """The contexts of every site, both the most seen first. Raises StoreError."""
+def listing(store: Store, sites: list[str] | None = None) -> dict[str, list[Listed]]:
+    """The contexts of these sites, or of all, both the most seen first. Raises StoreError."""
     found = {}
-    for site in store.corpus.sites():
+    for site in store.corpus.sites() if sites is None else sites:
         verdicts = {
             known.context: Counter[str](v.decision for v in known.verdicts)
             for known in store.evidence.verdicts(site)
         }
         found[site] = [
-            Listed(stored, verdicts.get(stored.context, Counter()))
+            Listed(
+                stored,
+                verdicts.get(stored.context, Counter()),
+                values_of(stored.context.names, store.corpus.urls_of(stored.id)),
+            )
             for stored in store.corpus.contexts(site)
         ]
     return found
 
 
-def as_dict(sites: dict[str, list[Listed]]) -> dict[str, Any]:
-    """The listing for `json.dumps`."""
+def values_of(names: tuple[str, ...], urls: list[str]) -> dict[str, int]:
+    """How many values each name has in these URLs."""
+    return {name: len({query.values(url, name) for url in urls}) for name in names}
+
+
+def as_dict(
+    sites: dict[str, list[Listed]], samples: dict[int, list[str]] | None = None
+) -> dict[str, Any]:
+    """The listing for `json.dumps`, with the sample URLs of each context by its id if given."""
     return {
         "sites": [
             {
@@ -52,7 +66,9 @@ def as_dict(sites: dict[str, list[Listed]]) -> dict[str, Any]:
                         "names": list(listed.stored.context.names),
                         "hits": listed.stored.hits,
                         "urls": listed.stored.urls,
+                        "values": listed.values,
                         **{decision: listed.verdicts[decision] for decision in _DECISIONS},
+                        **({"samples": samples[listed.stored.id]} if samples else {}),
                     }
                     for listed in contexts
                 ],
@@ -64,7 +80,7 @@ def as_dict(sites: dict[str, list[Listed]]) -> dict[str, Any]:
 
 def as_lines(sites: dict[str, list[Listed]]) -> Iterator[str]:
     """One line a context, fields between tabs, after a line that names the fields."""
-    yield "\t".join(("site", "path", "names", "hits", "urls", *_DECISIONS))
+    yield "\t".join(("site", "path", "names", "values", "hits", "urls", *_DECISIONS))
     for site, contexts in sites.items():
         for listed in contexts:
             context = listed.stored.context
@@ -75,9 +91,20 @@ def as_lines(sites: dict[str, list[Listed]]) -> Iterator[str]:
                     site,
                     printable(context.path),
                     "&".join(map(printable, context.names)),
+                    "&".join(map(str, listed.values.values())),
                     *map(str, (*numbers, *counts)),
                 )
             )
+
+
+def with_samples(sites: dict[str, list[Listed]], samples: dict[int, list[str]]) -> Iterator[str]:
+    """The listing as text: a line a context, and below it a line a sample URL."""
+    for site, contexts in sites.items():
+        for listed in contexts:
+            values = ", ".join(f"{printable(name)} {n}" for name, n in listed.values.items())
+            yield f"{site}{printable(listed.stored.context.path)}  {values}"
+            for url in samples[listed.stored.id]:
+                yield f"  {printable(url)}"
 
 
 def show(sites: dict[str, list[Listed]], console: Console) -> None:
@@ -86,7 +113,7 @@ def show(sites: dict[str, list[Listed]], console: Console) -> None:
         table = Table(title_justify="left", expand=False)
         table.title = Text(site, style="bold")
         table.add_column("path", overflow="fold")
-        table.add_column("names", overflow="fold")
+        table.add_column("names, values", overflow="fold")
         table.add_column("hits", justify="right")
         table.add_column("URLs", justify="right")
         table.add_column("verdicts", no_wrap=True)
@@ -99,7 +126,7 @@ def show(sites: dict[str, list[Listed]], console: Console) -> None:
             )
             table.add_row(
                 Text(printable(context.path)),
-                Text(", ".join(map(printable, context.names))),
+                Text(", ".join(f"{printable(name)} {n}" for name, n in listed.values.items())),
                 str(listed.stored.hits),
                 str(listed.stored.urls),
                 "\n".join(counts) or "none yet",

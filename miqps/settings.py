@@ -91,7 +91,20 @@ class Recording:
     """How the proxy hands observations to the disk."""
 
     queue: int = 20_000
-    """Observations waiting for the disk, about 5 MB. Full: the newest are lost, and counted."""
+    """Loads waiting for the disk, about 5 MB. Full: the newest are lost, and counted."""
+
+    body_bytes: int = 32 * 1_048_576
+    """Bytes of page bodies waiting. More are not read for links; the load itself still counts."""
+
+    body_length: int = 1_048_576
+    """Bytes of a body, as it came, that are read. Few pages have more, and links come early."""
+
+    batch: int = 2_000
+    """Loads handed to the writing process at once."""
+
+    batch_bytes: int = 524_288
+    """Bytes of bodies after which a batch is full: to copy them takes the interpreter from the
+    event loop for less than a millisecond."""
 
     flush_seconds: float = 0.5
     """How long an observation may wait. A kill -9 loses no more than that."""

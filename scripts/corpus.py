@@ -1,12 +1,13 @@
-"""The corpus: put URL lists into it, and see what it holds."""
+"""The corpus: put into it what you have, see what it holds, take out what is to be forgotten."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -17,9 +18,10 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from miqps import listing
-from miqps.formats import urllist
+from miqps import formats, listing
+from miqps.formats import FORMATS, FormatError
 from miqps.formats.intake import Intake, take
+from miqps.planning import known_site
 from miqps.settings import DEFAULT_DB
 from miqps.store import Store, StoreError
 
@@ -29,20 +31,38 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the re
 
 @click.group(epilog="Example: scripts/corpus.py add urls.txt")
 def main() -> None:
-    """Put URL lists into the corpus, and see what it holds."""
+    """Put URLs into the corpus, see what it holds, forget."""
     # File names and paths may hold what the terminal's encoding has no letter for.
     sys.stdout.reconfigure(errors="backslashreplace")
 
 
-@main.command()
+@main.command(epilog="Example: scripts/corpus.py add access.log.gz --site https://shop.example")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["auto", *FORMATS]),
+    default="auto",
+    show_default=True,
+    help="What the files are; auto tells it by content and name.",
+)
+@click.option("--site", help="Scheme and host of an access log's site: https://shop.example.")
+@click.option("--column", help="Name or number of the column with the URLs, for csv and parquet.")
 @db_option
 @json_option
-def add(files: tuple[str, ...], db: str, as_json: bool) -> None:
-    """Add the URLs of lists, one URL a line; - is standard input.
+def add(
+    files: tuple[str, ...],
+    format_: str,
+    site: str | None,
+    column: str | None,
+    db: str,
+    as_json: bool,
+) -> None:
+    """Add URLs from lists, HAR and flow files, access logs, CDX, WARC, sitemaps and tables.
 
-    Blank lines and lines that begin with # are passed over, and so are URLs that cannot become
-    samples: these are counted by reason.
+    Compressed or not; - is standard input. URLs that cannot become samples are passed over, and
+    counted by reason. A file that was added before adds only what is new in it, so an interrupted
+    run can be repeated.
     """
     intake, failed = Intake(), []
     with failing_in_one_line():
@@ -51,10 +71,14 @@ def add(files: tuple[str, ...], db: str, as_json: bool) -> None:
                 for name in files:
                     try:
                         with opened(name) as file:
-                            entries = urllist.read(urllist.lines(file))
-                            take(store, name, entries, intake, partial(shown, name, file))
+                            known = None if name == "-" else store.imports.look(name)
+                            entries = formats.read(name, file, format_, site, column)
+                            done = partial(shown, name, file)
+                            take(store, name, entries, intake, done, known)
                     except OSError as error:
                         failed.append(f"{name}: {error.strerror or error}")
+                    except FormatError as error:
+                        failed.append(f"{name}: {error}")
         except (StoreError, KeyboardInterrupt):
             click.echo(f"{intake.urls} URLs were stored before that", err=True)
             raise
@@ -66,23 +90,89 @@ def add(files: tuple[str, ...], db: str, as_json: bool) -> None:
 @db_option
 @json_option
 def list_(db: str, as_json: bool) -> None:
-    """Show sites and contexts, with hits, URLs and verdicts.
+    """Show sites and contexts, with hits, URLs, values of each parameter, and verdicts.
 
-    A table on a terminal; lines with tabs when piped.
+    A table on a terminal; lines with tabs when piped. A parameter needs three values to be judged.
     """
-    with failing_in_one_line():
-        with Store.open(db, create=False) as store:
-            sites = listing.listing(store)
-        console = Console()
+    with failing_in_one_line(), Store.open(db, create=False) as store:
+        print_listing(listing.listing(store), db, as_json)
+
+
+@main.command(epilog="Example: scripts/corpus.py show shop.example")
+@click.argument("site")
+@db_option
+@json_option
+def show(site: str, db: str, as_json: bool) -> None:
+    """Show the contexts of one site with their sample URLs."""
+    with failing_in_one_line(), Store.open(db, create=False) as store:
+        contexts = listing.listing(store, [the_site(store, site)])
+        samples = {
+            listed.stored.id: store.corpus.urls_of(listed.stored.id)
+            for found in contexts.values()
+            for listed in found
+        }
         if as_json:
-            click.echo(json.dumps(listing.as_dict(sites), indent=2))
-        elif not sites:
-            click.echo(f"{db}: nothing was recorded yet", err=True)
-        elif console.is_terminal:
-            listing.show(sites, console)
+            click.echo(json.dumps(listing.as_dict(contexts, samples), indent=2))
         else:
-            for line in listing.as_lines(sites):
+            for line in listing.with_samples(contexts, samples):
                 click.echo(line)
+
+
+@main.command()
+@click.argument("other", metavar="OTHER.db")
+@db_option
+@json_option
+def merge(other: str, db: str, as_json: bool) -> None:
+    """Add the corpus of another store: hits are added up, evidence and maps stay there."""
+    with failing_in_one_line(), ExitStack() as opened_stores:
+        if os.path.exists(db) and os.path.exists(other) and os.path.samefile(db, other):
+            raise click.UsageError(f"{other} is the store itself; name another one")
+        theirs = opened_stores.enter_context(Store.open(other, create=False))
+        ours = opened_stores.enter_context(Store.open(db))
+        new = ours.merge(theirs, lambda site: None)
+    if as_json:
+        click.echo(json.dumps({"new": new}))
+    else:
+        click.echo(f"{new} URLs of {other} are new in {db}")
+
+
+@main.command(epilog="Example: scripts/corpus.py forget --older-than 90d")
+@click.argument("sites", nargs=-1, metavar="[SITE]...")
+@click.option("--older-than", metavar="DAYS", help="What was not seen for so many days: 90d.")
+@db_option
+@json_option
+def forget(sites: tuple[str, ...], older_than: str | None, db: str, as_json: bool) -> None:
+    """Forget sites, or what was not seen for long: URLs, evidence, and pages that were rendered.
+
+    The published map stays until the next one is published.
+    """
+    days = parse_days(older_than)
+    if (days is None) == (not sites):
+        raise click.UsageError("name sites, or give --older-than, and not both")
+    with failing_in_one_line(), Store.open(db, create=False) as store:
+        if days is not None:
+            contexts = store.forget_older(days)
+        else:
+            contexts = sum(store.forget_site(the_site(store, site)) for site in sites)
+    if as_json:
+        click.echo(json.dumps({"contexts": contexts}))
+    else:
+        click.echo(f"{contexts} contexts forgotten")
+
+
+@main.command()
+@db_option
+@json_option
+def stats(db: str, as_json: bool) -> None:
+    """Show how much is in the store."""
+    with failing_in_one_line(), Store.open(db, create=False) as store:
+        found = store.figures()
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+    else:
+        for name, value in found.items():
+            text = f"{value:,}" if isinstance(value, int) else value or "never"
+            click.echo(f"{name.replace('_', ' '):20}{text}")
 
 
 @contextmanager
@@ -94,6 +184,26 @@ def failing_in_one_line() -> Iterator[None]:
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
         raise click.ClickException("stopped; what is stored stays") from None
+
+
+def the_site(store: Store, name: str) -> str:
+    """The site of the corpus that is meant."""
+    site = known_site(store, name)
+    if site is None:
+        raise click.ClickException(
+            f"{name}: not in the corpus; scripts/corpus.py list --db {store.path} shows what is"
+        )
+    return site
+
+
+def parse_days(text: str | None) -> float | None:
+    """Days from `90d`, `12w` or `90`. Raises UsageError."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d{1,6})([dw]?)", text)
+    if match is None:
+        raise click.UsageError(f"--older-than takes days or weeks, like 90d or 12w, not {text!r}")
+    return float(match[1]) * (7 if match[2] == "w" else 1)
 
 
 @contextmanager
@@ -129,12 +239,27 @@ def showing(files: tuple[str, ...], intake: Intake) -> Iterator[Callable[[str, B
         yield shown
 
 
+def print_listing(sites: dict[str, list[listing.Listed]], db: str, as_json: bool) -> None:
+    """Print sites and contexts the way the output wants them."""
+    console = Console()
+    if as_json:
+        click.echo(json.dumps(listing.as_dict(sites), indent=2))
+    elif not sites:
+        click.echo(f"{db}: nothing was recorded yet", err=True)
+    elif console.is_terminal:
+        listing.show(sites, console)
+    else:
+        for line in listing.as_lines(sites):
+            click.echo(line)
+
+
 def report(intake: Intake, failed: list[str], db: str, as_json: bool) -> None:
     """Print what became of the lines; on stderr what did not go well."""
     if as_json:
         result = {
             "urls": intake.urls,
             "new": intake.new,
+            "links": intake.links,
             "passed_over": dict(intake.passed_over.most_common()),
             "examples": [
                 {"file": name, "line": line, "reason": reason}
@@ -144,7 +269,8 @@ def report(intake: Intake, failed: list[str], db: str, as_json: bool) -> None:
         }
         click.echo(json.dumps(result, indent=2))
     else:
-        click.echo(f"{intake.urls} URLs added to {db}, {intake.new} of them new")
+        links = f" and {intake.links} links in pages" if intake.links else ""
+        click.echo(f"{intake.urls} URLs{links} added to {db}, {intake.new} of them new")
     for reason, count in intake.passed_over.most_common():
         click.echo(f"{count} passed over: {reason}", err=True)
     for name, line, reason in intake.examples:

@@ -118,7 +118,8 @@ def run(files: Files, port: int, console: Console) -> None:
         files.requests.write_text("")
         stack.enter_context(serving(sample_site(port, files.requests), port, scratch / "site.log"))
         proxy_port = free_port()
-        proxy = mitmdump(proxy_port, files.db, scratch)
+        # The pages are chosen to suffice: with all their links, probing would take far longer.
+        proxy = mitmdump(proxy_port, files.db, scratch, "miqps_harvest=off")
         proxy_log = scratch / "mitmdump.log"
         stack.enter_context(serving(proxy, proxy_port, proxy_log))
         visit = stack.enter_context(browsing(proxy_port))

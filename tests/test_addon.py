@@ -29,12 +29,15 @@ from miqps.addon import Miqps, writer
 from miqps.addon.counters import Counters
 from miqps.addon.loops import Loops
 from miqps.addon.navigation import not_recorded, not_rewritten
-from miqps.addon.origin import Origin, origin, url
+from miqps.addon.origin import origin
 from miqps.addon.rewriter import Rewriter
 from miqps.addon.watcher import Watcher
-from miqps.addon.writer import Seen, Writer
+from miqps.addon.writer import Writer
+from miqps.loads import Load
 from miqps.mapping import ContextVerdicts, Map, SiteMap, Verdict
 from miqps.normalizer import Normalizer
+from miqps.origin import Origin, url
+from miqps.scribe import Scribe
 from miqps.settings import PROBER_TOKEN, Recording
 from miqps.store import Store, StoreError
 from miqps.store import file as store_file
@@ -83,13 +86,16 @@ def a_flow(
 
 
 def answered(flow: http.HTTPFlow) -> http.HTTPFlow:
-    flow.response = http.Response.make(int(flow.comment), b"", flow.metadata.pop("answer"))
+    flow.response = http.Response.make(
+        int(flow.comment), flow.metadata.pop("body", b""), flow.metadata.pop("answer")
+    )
     return flow
 
 
 def load(addon: Miqps, flow: http.HTTPFlow) -> http.HTTPFlow:
     addon.request(flow)
     addon.responseheaders(answered(flow))
+    addon.response(flow)
     return flow
 
 
@@ -111,6 +117,8 @@ def fast(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> N
     monkeypatch.setattr("miqps.addon.writer.RECORDING", recording)
     monkeypatch.setattr("miqps.addon.watcher.RECORDING", recording)
     monkeypatch.setattr(writer, "_LONGEST_PAUSE", 0.05)
+    # In this process, so that its file can be made to fail; `test_scribe.py` has the real one.
+    monkeypatch.setattr(writer, "RemoteScribe", Scribe)
     monkeypatch.setattr(store_file, "_BUSY_SECONDS", 0.05)
     caplog.set_level(logging.DEBUG)
 
@@ -161,9 +169,9 @@ def addon(start: Callable[..., Miqps]) -> Miqps:
     [
         (b"/p?a=1", PAGE, b"GET", None, None),
         (b"/p?a=1", FETCHED, b"GET", None, None),
-        (b"/p?a=1", PAGE, b"HEAD", None, "method"),
+        (b"/p?a=1", PAGE, b"HEAD", None, None),
         (b"/p?a=1", PAGE, b"POST", "method", "method"),
-        (b"/p", PAGE, b"GET", None, "no query"),
+        (b"/p", PAGE, b"GET", None, None),
         (b"/p?a=1", {}, b"GET", "no document", "no document"),
         (b"/p?a=1", {"Accept": "*/*"}, b"GET", "no document", "no document"),
         (b"/p?a=1", {"Accept": "image/avif,*/*"}, b"GET", "no document", "no document"),
@@ -332,6 +340,7 @@ def test_a_flow_that_is_not_ours_is_left_alone(
     assert flow.request.data.path == b"/p?id=7&utm_source=mail"
     if spoil is not _handled:
         addon.responseheaders(answered(flow))
+        addon.response(flow)
     addon.done()
     assert urls_in(db) == {}
 
@@ -513,7 +522,7 @@ def a_writer(db: Path) -> Iterator[Writer]:
 
 def put(writer: Writer, *targets: bytes) -> None:
     for target in targets:
-        writer.put(Seen(Origin("https", SITE, 443), target))
+        writer.put(Load(Origin("https", SITE, 443), target))
 
 
 def test_a_locked_database_is_waited_for(

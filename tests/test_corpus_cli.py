@@ -10,13 +10,14 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
-from miqps.formats import urllist
-from miqps.formats.urllist import BadLine, Entry
+from miqps import formats
+from miqps.formats import BadLine, Entry, intake
+from miqps.formats.lines import lines
 from miqps.settings import CORPUS
 from miqps.store import Store
 
@@ -56,20 +57,21 @@ def lists(tmp_path: Path) -> Path:
 def test_add_and_list(db: Path, lists: Path) -> None:
     out, err = run("add", lists, "--db", db)
     assert (out, err) == (f"2 URLs added to {db}, 2 of them new\n", "")
-    out, err = run("add", lists, "-", "--db", db, stdin=f"{URLS[0]}\n".encode())
-    assert (out, err) == (f"3 URLs added to {db}, 0 of them new\n", "")
-    assert urls_in(db) == {URLS[0]: 3, URLS[1]: 2}
+    out, err = run("add", "-", "--db", db, stdin=f"{URLS[0]}\n{URLS[0]}\n".encode())
+    assert (out, err) == (f"2 URLs added to {db}, 0 of them new\n", "")
+    assert urls_in(db) == {URLS[0]: 3, URLS[1]: 1}
     out, err = run("list", "--db", db)
     assert out.splitlines() == [
-        "site\tpath\tnames\thits\turls\timportant\tneutral\tundecided",
-        "shop.example\t/p\tid&utm_source\t5\t2\t0\t0\t0",
+        "site\tpath\tnames\tvalues\thits\turls\timportant\tneutral\tundecided",
+        "shop.example\t/p\tid&utm_source\t2&2\t4\t2\t0\t0\t0",
     ]
     out, err = run("list", "--db", db, "--json")
     (site,) = json.loads(out)["sites"]
     assert site["site"] == "shop.example"
     assert site["contexts"] == [
         {
-            "path": "/p", "names": ["id", "utm_source"], "hits": 5, "urls": 2,
+            "path": "/p", "names": ["id", "utm_source"], "hits": 4, "urls": 2,
+            "values": {"id": 2, "utm_source": 2},
             "important": 0, "neutral": 0, "undecided": 0,
         }
     ]  # fmt: skip
@@ -101,6 +103,7 @@ def test_json_of_add_counts_what_was_passed_over(db: Path, tmp_path: Path) -> No
     assert json.loads(out) == {
         "urls": 2,
         "new": 2,
+        "links": 0,
         "passed_over": reasons,
         "examples": [
             {"file": str(path), "line": line, "reason": reason} for line, reason in lines.items()
@@ -227,10 +230,10 @@ def test_ctrl_c_says_one_line_and_keeps_what_is_stored(db: Path) -> None:
         [*COMMAND, "add", "-", "--db", str(db)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-    process.stdin.write(b"".join(b"https://a.example/p?id=%d\n" % n for n in range(12_000)))
+    process.stdin.write(b"".join(b"https://a.example/p?id=%d\n" % n for n in range(30_000)))
     process.stdin.flush()
     deadline = time.monotonic() + 30
-    while not (db.exists() and db.stat().st_size and hits_in(db) >= 5_000):
+    while not (db.exists() and db.stat().st_size and hits_in(db) >= 20_000):
         assert time.monotonic() < deadline
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
@@ -251,6 +254,105 @@ def hits_in(db: Path) -> int:
             return 0
 
 
+def test_a_file_adds_what_is_new_in_it_and_a_run_can_be_repeated(db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "access.log"
+    path.write_text("".join(f"https://a.example/p?id={n}\n" for n in range(1_000)) + "nonsense\n")
+    run("add", path, "--db", db)
+    out, _ = run("add", path, "--db", db)
+    assert out == f"0 URLs added to {db}, 0 of them new\n"
+    path.rename(tmp_path / "access.log.1")
+    assert run("add", tmp_path / "access.log.1", "--db", db)[0].startswith("0 URLs added")
+    with (tmp_path / "access.log.1").open("a") as file:
+        file.write("https://a.example/p?id=x\nhttps://a.example/p?id=1\n")
+    assert run("add", tmp_path / "access.log.1", "--db", db)[0].startswith("2 URLs added")
+    path.write_text("https://a.example/p?id=7\n")
+    assert run("add", path, "--db", db)[0].startswith("1 URLs added")
+    assert hits_in(db) == 1_003
+
+
+def test_a_run_that_was_cut_off_goes_on_where_it_was(
+    db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "urls.txt"
+    path.write_text("".join(f"https://a.example/p?id={n}\n" for n in range(50)))
+    monkeypatch.setattr(intake, "_BATCH", 10)
+    batches = 0
+
+    def cut_off() -> None:
+        nonlocal batches
+        batches += 1
+        if batches == 3:
+            raise KeyboardInterrupt
+
+    with Store.open(db) as store:
+        for _ in range(2):
+            with path.open("rb") as file, suppress(KeyboardInterrupt):
+                entries = formats.read("urls.txt", file)
+                known = store.imports.look(path)
+                intake.take(store, "urls.txt", entries, intake.Intake(), cut_off, known)
+    assert hits_in(db) == 50
+    assert batches == 6
+
+
+def test_merge_adds_up(db: Path, tmp_path: Path) -> None:
+    one, other, both = (tmp_path / name for name in ("one.db", "other.db", "both.db"))
+    lines = [f"https://a.example/p/{n % 90}?id={n % 211}&ref={n % 3}\n" for n in range(2_000)]
+    run("add", "-", "--db", one, stdin="".join(lines[:700]).encode())
+    run("add", "-", "--db", other, stdin="".join(lines[700:]).encode())
+    run("add", "-", "--db", both, stdin="".join(lines).encode())
+    out, _ = run("merge", other, "--db", one)
+    assert out.endswith(f" URLs of {other} are new in {one}\n")
+    assert set(urls_in(one)) == set(urls_in(both))
+    assert hits_in(one) == hits_in(both) == 2_000
+    _, err = run("merge", one, "--db", one, code=2)
+    assert "is the store itself" in err
+    _, err = run("merge", tmp_path / "none.db", "--db", one, code=1)
+    assert "no such database" in err
+
+
+def test_show_forget_and_stats(db: Path, lists: Path) -> None:
+    run("add", lists, "--db", db)
+    out, _ = run("show", "shop.example", "--db", db)
+    assert out.splitlines() == ["shop.example/p  id 2, utm_source 2", *(f"  {u}" for u in URLS)]
+    out, _ = run("show", "https://shop.example/", "--db", db, "--json")
+    assert json.loads(out)["sites"][0]["contexts"][0]["samples"] == URLS
+    assert "not in the corpus" in run("show", "none.example", "--db", db, code=1)[1]
+    figures = json.loads(run("stats", "--db", db, "--json")[0])
+    assert (figures["contexts"], figures["urls_listed"], figures["hits"]) == (1, 2, 2)
+    assert "urls listed         2\n" in run("stats", "--db", db)[0]
+    assert run("forget", "--older-than", "90d", "--db", db)[0] == "0 contexts forgotten\n"
+    assert run("forget", "shop.example", "--db", db)[0] == "1 contexts forgotten\n"
+    assert urls_in(db) == {}
+    for wrong in ((), ("x", "--older-than", "9d"), ("--older-than", "soon")):
+        run("forget", *wrong, "--db", db, code=2)
+
+
+def test_pages_in_a_file_give_their_links(db: Path, tmp_path: Path) -> None:
+    page = '<a href="/p?id=1&amp;a=2">x</a><a href="/p?id=2&amp;a=2">y</a>'
+    entry = {
+        "request": {"method": "GET", "url": "https://a.example/list?n=1", "headers": []},
+        "response": {
+            "status": 200,
+            "content": {"mimeType": "text/html", "text": page},
+            "headers": [{"name": "Content-Type", "value": "text/html"}],
+        },
+        "_resourceType": "document",
+        "startedDateTime": "2026-01-02T03:04:05Z",
+    }
+    path = tmp_path / "x.har"
+    path.write_text(json.dumps({"log": {"version": "1.2", "entries": [entry]}}))
+    out, _ = run("add", path, "--db", db)
+    assert out == f"1 URLs and 2 links in pages added to {db}, 3 of them new\n"
+
+
+def test_a_log_needs_to_be_told_its_site(db: Path) -> None:
+    line = b'192.0.2.1 - - [02/Jan/2026:03:04:05 +0000] "GET /p?id=1 HTTP/1.1" 200 5\n'
+    _, err = run("add", "-", "--db", db, stdin=line, code=1)
+    assert "--site" in err
+    run("add", "-", "--site", "https://a.example", "--db", db, stdin=line)
+    assert list(urls_in(db)) == ["https://a.example/p?id=1"]
+
+
 def test_from_another_folder(db: Path, lists: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir("/")
     run("add", lists, "--db", db)
@@ -261,6 +363,8 @@ def test_an_overlong_line_is_never_held_whole(tmp_path: Path) -> None:
     path = tmp_path / "urls.txt"
     path.write_bytes(b"x" * 10_000_000 + b"\n" + URLS[0].encode() + b"\n")
     with path.open("rb") as file:
-        pieces = list(urllist.lines(file))
+        pieces = list(lines(file))
     assert max(map(len, pieces)) < 2 * CORPUS.url_length
-    assert list(urllist.read(pieces)) == [BadLine(1, "too long"), Entry(2, URLS[0])]
+    with path.open("rb") as file:
+        entries = list(formats.read("urls.txt", file))
+    assert entries == [BadLine(1, "too long"), Entry(2, URLS[0])]

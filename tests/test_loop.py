@@ -73,7 +73,8 @@ def without_neutral(target: str) -> str:
 def loop(tmp_path: Path) -> Iterator[dict]:
     port, proxy_port = free_port(), free_port()
     requests, db, said = tmp_path / "requests.jsonl", tmp_path / "miqps.db", tmp_path / "mitm.log"
-    proxy = mitmdump(proxy_port, db, tmp_path)
+    # Just these pages: what their links would add is known elsewhere.
+    proxy = mitmdump(proxy_port, db, tmp_path, "miqps_harvest=off")
     with (
         serving(sample_site(port, requests), port, tmp_path / "site.log"),
         serving(proxy, proxy_port, said),

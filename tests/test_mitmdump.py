@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -13,14 +14,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from miqps.mapping import ContextVerdicts, Map, SiteMap, Verdict
-from miqps.settings import PROBER_TOKEN
+from miqps.rehearsal import free_port, serving
+from miqps.settings import JUDGING, PROBER_TOKEN
 from miqps.store import Store
 from miqps.urls import Context
 
@@ -161,8 +163,9 @@ def publish(db: Path, site: str, version: int, *neutral: str) -> None:
 
 
 def urls_in(db: Path) -> set[str]:
-    with closing(sqlite3.connect(db)) as file:
+    with closing(sqlite3.connect(db)) as file, suppress(sqlite3.OperationalError):
         return {url for (url,) in file.execute("SELECT url FROM urls")}
+    return set()
 
 
 TARGETS = [
@@ -215,18 +218,52 @@ def test_a_map_published_while_it_runs_and_a_clean_end(tmp_path: Path, upstream:
     assert not any("Traceback" in line for line in proxy.said)
 
 
-def test_kill_9_loses_no_more_than_the_last_moment(tmp_path: Path, upstream: Upstream) -> None:
+def test_kill_9_loses_no_more_than_the_last_second(tmp_path: Path, upstream: Upstream) -> None:
     db = tmp_path / "miqps.db"
     with mitmdump(tmp_path, "--set", f"miqps_db={db}") as proxy:
         port = proxy.port()
         for number in range(40):
             ask(port, upstream.site, b"/p?id=%d" % number)
-        wait_for(lambda: len(urls_in(db)) == 40)
+        time.sleep(1)
         ask(port, upstream.site, b"/p?id=last")
         assert proxy.end(signal.SIGKILL) == -signal.SIGKILL
-    assert len(urls_in(db)) >= 40
+    # What was handed over is written by a process that outlives the proxy.
+    wait_for(lambda: len(urls_in(db)) >= 40)
     with Store.open(db) as store:
         assert store.corpus.sites() == [upstream.site]
+
+
+TEN_PAGES = [
+    "/",
+    "/shop/",
+    "/shop/?page=2",
+    "/shop/product?id=1044",
+    "/shop/search?q=oak",
+    "/news/",
+    "/news/story?story=12&slug=the-last-rope-maker-of-the-old-port",
+    "/news/wire?source=courier",
+    "/forum/",
+    "/forum/thread?t=8107",
+]
+
+
+def test_ten_pages_give_enough_to_probe(tmp_path: Path) -> None:
+    db, port = tmp_path / "miqps.db", free_port()
+    site = [sys.executable, str(ROOT / "data" / "sample_site"), "--port", str(port)]
+    with (
+        serving(site, port, tmp_path / "site.log"),
+        mitmdump(tmp_path, "--set", f"miqps_db={db}") as proxy,
+    ):
+        for page in TEN_PAGES:
+            ask(proxy.port(), f"127.0.0.1:{port}", page.encode())
+        assert proxy.end(signal.SIGTERM) == 0
+    listing = [sys.executable, str(ROOT / "scripts" / "corpus.py"), "list", "--json", "--db", db]
+    done = subprocess.run(listing, capture_output=True, check=True)
+    (found,) = json.loads(done.stdout)["sites"]
+    ready = [c for c in found["contexts"] if min(c["values"].values()) >= JUDGING.min_values]
+    assert len(ready) >= 5
+    # None of them leads to a deed.
+    assert not any("cart" in c["path"] for c in found["contexts"])
 
 
 @pytest.fixture

@@ -47,6 +47,7 @@ def test_the_option_table_is_the_addons() -> None:
             for name, option in context.options.items()
             if name.startswith("miqps_")
         }
+    context.master.event_loop.close()
     assert written == declared
 
 

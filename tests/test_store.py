@@ -270,6 +270,7 @@ SCHEMA = {
     "evidence": "site path names url removed outcome blamed reason swapped run_id",
     "forgotten": "reason contexts hits",
     "gate": "id run_id site accepted contexts lost reason decided",
+    "imports": "digest bytes entries added",
     "map_versions": "version created note bytes",
     "maps": "version created note body",
     "parameters": "site path names name decision reason samples distinct_values mismatches decided",

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 from miqps import query
-from miqps.addon.origin import Origin
+from miqps.origin import Origin
 
 _ROUNDS = 3
 _SECONDS = 5.0

@@ -8,6 +8,7 @@ from miqps.settings import PROBER_TOKEN
 
 _PROBER = PROBER_TOKEN.encode()
 _HTML = (b"text/html", b"application/xhtml+xml")
+_JSON = (b"application/json", b"text/json")
 _READ = frozenset(
     (
         b"accept",
@@ -39,25 +40,38 @@ def not_rewritten(request: http.Request) -> str | None:
 
 def not_recorded(request: http.Request, response: http.Response) -> str | None:
     """Why a flow is not recorded; None: it is a page that a browser can load again by its URL."""
-    if request.data.method != b"GET":
-        return "method"
-    if b"?" not in request.data.path:
-        return "no query"
     headers = _headers(request)
-    reason = _not_a_page_load(headers)
-    if reason:
-        return reason
+    return (
+        _not_repeatable(request, headers)
+        or _not_a_page_load(headers)
+        or _not_answered_with(_HTML, response)
+    )
+
+
+def not_an_api_call(request: http.Request, response: http.Response) -> str | None:
+    """Why a flow is no API call that may be recorded; None: a script asked, and got JSON."""
+    headers = _headers(request)
+    dest = headers.get(b"sec-fetch-dest", b"empty")
+    return (
+        _not_repeatable(request, headers)
+        or ("prober" if _is_prober(headers) else None)
+        or ("no call" if dest != b"empty" else None)
+        or _not_answered_with(_JSON, response)
+    )
+
+
+def _not_repeatable(request: http.Request, headers: dict[bytes, bytes]) -> str | None:
+    if request.data.method not in (b"GET", b"HEAD"):
+        return "method"
     if b"prefetch" in headers.get(b"sec-purpose", headers.get(b"purpose", b"")).lower():
         return "prefetch"
     if headers.get(b"x-moz", b"").lower() == b"prefetch":
         return "prefetch"
-    if b"authorization" in headers:
-        return "authorization"
-    return _not_a_page(response)
+    return "authorization" if b"authorization" in headers else None
 
 
 def _not_a_page_load(headers: dict[bytes, bytes]) -> str | None:
-    if _PROBER in headers.get(b"user-agent", b""):
+    if _is_prober(headers):
         return "prober"
     if b"websocket" in headers.get(b"upgrade", b"").lower():
         return "upgrade"
@@ -71,7 +85,11 @@ def _not_a_page_load(headers: dict[bytes, bytes]) -> str | None:
     return None if is_document else "no document"
 
 
-def _not_a_page(response: http.Response) -> str | None:
+def _is_prober(headers: dict[bytes, bytes]) -> bool:
+    return _PROBER in headers.get(b"user-agent", b"")
+
+
+def _not_answered_with(kinds: tuple[bytes, ...], response: http.Response) -> str | None:
     if not 200 <= response.status_code < 300:
         return "status"
     kind, disposition = b"", b""
@@ -81,8 +99,9 @@ def _not_a_page(response: http.Response) -> str | None:
             kind = value
         elif lower == b"content-disposition":
             disposition = value
-    if kind.partition(b";")[0].strip().lower() not in _HTML:
-        return "no html"
+    kind = kind.partition(b";")[0].strip().lower()
+    if kind not in kinds and not (kinds is _JSON and kind.endswith(b"+json")):
+        return "no html" if kinds is _HTML else "no json"
     if disposition.lstrip().lower().startswith(b"attachment"):
         return "download"
     return None

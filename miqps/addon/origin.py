@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ipaddress import ip_address
-from typing import NamedTuple
 
 from mitmproxy import http
 from mitmproxy.net.http.url import parse_authority
 from mitmproxy.proxy import mode_specs
 
-_DEFAULT_PORTS = {"http": 80, "https": 443}
+from miqps.origin import DEFAULT_PORTS, Origin
+
 # In these the client opened a connection that mitmproxy took over; often only its address is known.
 _BY_ADDRESS = (
     mode_specs.TransparentMode,
@@ -18,14 +18,6 @@ _BY_ADDRESS = (
     mode_specs.WireGuardMode,
     mode_specs.TunMode,
 )
-
-
-class Origin(NamedTuple):
-    """Where a request goes, the way a browser would say it."""
-
-    scheme: str
-    host: str
-    port: int
 
 
 def origin(flow: http.HTTPFlow, *, keep_host_header: bool = False) -> Origin:
@@ -50,20 +42,7 @@ def origin(flow: http.HTTPFlow, *, keep_host_header: bool = False) -> Origin:
         named, its_port = parse_authority(request.host_header or "", check=True)
     except ValueError:
         return Origin(scheme, host, port)
-    return Origin(scheme, named, its_port or _DEFAULT_PORTS.get(scheme, port))
-
-
-def url(where: Origin, target: bytes) -> str | None:
-    """The URL of a raw request target; None when it is no UTF-8, or no path as browsers send."""
-    if not target.startswith(b"/") or b"#" in target:
-        return None
-    try:
-        text = target.decode()
-    except UnicodeDecodeError:
-        return None
-    host = f"[{where.host}]" if ":" in where.host else where.host
-    port = "" if where.port == _DEFAULT_PORTS.get(where.scheme) else f":{where.port}"
-    return f"{where.scheme}://{host}{port}{text}"
+    return Origin(scheme, named, its_port or DEFAULT_PORTS.get(scheme, port))
 
 
 def _is_address(host: str) -> bool:

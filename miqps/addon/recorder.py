@@ -5,31 +5,86 @@ from __future__ import annotations
 from mitmproxy import http
 
 from miqps.addon.counters import Counters
-from miqps.addon.navigation import not_recorded
+from miqps.addon.navigation import not_an_api_call, not_recorded
 from miqps.addon.origin import origin
 from miqps.addon.rewriter import ORIGINAL_TARGET
-from miqps.addon.writer import Seen, Writer
+from miqps.addon.writer import Writer
+from miqps.loads import Kind, Load
+from miqps.settings import RECORDING
+
+_MOST_WAITING = 10_000
+"""Pages whose bodies are awaited; far more than a proxy has connections."""
 
 
 class Recorder:
-    """Records top-level GET navigations that were answered with a page.
+    """Records top-level navigations that were answered with a page, and, if asked to, API calls.
 
-    As soon as the answer's headers are there, because bodies are not needed and may be streamed.
-    What is recorded is the URL as the client asked for it, before anything was removed.
+    What is recorded is the URL as the client asked for it, before anything was removed. A page is
+    handed on when its body is there, so that its links can be read; one that is streamed, or breaks
+    off, without.
     """
 
     def __init__(self, writer: Writer, counters: Counters) -> None:
         self._writer = writer
         self._counters = counters
         self.keep_host_header = False
+        self.is_on = True
+        self.records_api = False
+        self._waiting: set[str] = set()
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Record the flow, or count why not."""
-        if flow.error or not flow.live or not flow.response:
+        if not self.is_on or flow.error or not flow.live or not flow.response:
             return
+        kind: Kind = "page"
         reason = "replay" if flow.is_replay else not_recorded(flow.request, flow.response)
+        if reason and self.records_api and self._is_api_call(flow):
+            kind, reason = "api", None
+        reads = kind == "page" and self._writer.privacy.reads_links
+        if not reason and not reads and b"?" not in flow.request.data.path:
+            reason = "no query"
         if reason:
             self._counters.add(f"not_recorded/{reason}".replace(" ", "_"))
-            return
-        target = flow.metadata.get(ORIGINAL_TARGET, flow.request.data.path)
-        self._writer.put(Seen(origin(flow, keep_host_header=self.keep_host_header), target))
+        elif reads and not flow.response.stream:
+            if len(self._waiting) >= _MOST_WAITING:
+                self._waiting.clear()
+            self._waiting.add(flow.id)
+        else:
+            self._put(flow, kind, b"")
+
+    def response(self, flow: http.HTTPFlow) -> None:
+        """Record a page that was waited for."""
+        if self._is_waiting(flow):
+            body = flow.response.raw_content if flow.response else None
+            self._put(flow, "page", (body or b"")[: RECORDING.body_length])
+
+    def error(self, flow: http.HTTPFlow) -> None:
+        """Record a page whose body broke off: it was there."""
+        if self._is_waiting(flow):
+            self._put(flow, "page", b"")
+
+    def _is_api_call(self, flow: http.HTTPFlow) -> bool:
+        is_call = flow.response and not not_an_api_call(flow.request, flow.response)
+        return bool(is_call) and not flow.is_replay
+
+    def _is_waiting(self, flow: http.HTTPFlow) -> bool:
+        if flow.id not in self._waiting:
+            return False
+        self._waiting.remove(flow.id)
+        return True
+
+    def _put(self, flow: http.HTTPFlow, kind: Kind, body: bytes) -> None:
+        assert flow.response
+        headers = flow.response.headers
+        self._writer.put(
+            Load(
+                origin(flow, keep_host_header=self.keep_host_header),
+                flow.metadata.get(ORIGINAL_TARGET, flow.request.data.path),
+                kind,
+                status=flow.response.status_code,
+                cookies_sent="cookie" in flow.request.headers,
+                content_type=headers.get("content-type", "") if body else "",
+                encoding=headers.get("content-encoding", "") if body else "",
+                body=body,
+            )
+        )

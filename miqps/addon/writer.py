@@ -1,64 +1,61 @@
-"""The thread that owns the store: takes what was seen from a queue and writes it in batches."""
+"""The thread that takes what was seen from a queue and hands it to the writing process."""
 
 from __future__ import annotations
 
 import logging
-import os
 import queue
-import sqlite3
 import threading
-from collections import Counter
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Protocol
 
-from miqps import urls
 from miqps.addon.counters import Counters
-from miqps.addon.origin import Origin, url
-from miqps.eligibility import unfit
+from miqps.addon.remote_scribe import RemoteScribe, ScribeDiedError
+from miqps.loads import Load, Report
+from miqps.privacy import Privacy
 from miqps.settings import RECORDING
-from miqps.store import Observation, Store, StoreError
+from miqps.store import StoreError
 
 logger = logging.getLogger(__name__)
 
 _LONGEST_PAUSE = 30.0
 """Seconds between two tries while the disk refuses."""
 
-# What SQLite raises for a value, not for the file: another try will not help.
-_VALUE_ERRORS = (
-    sqlite3.IntegrityError,
-    sqlite3.DataError,
-    sqlite3.ProgrammingError,
-    sqlite3.InterfaceError,
-)
+_Batch = dict[tuple[object, ...], Load]
 
 
-class Seen(NamedTuple):
-    """One page load, copied out of its flow."""
+class AnyScribe(Protocol):
+    """Who writes: `RemoteScribe`, or a `Scribe` in this process."""
 
-    origin: Origin
-    target: bytes
+    def write(self, batch: list[Load], privacy: Privacy) -> Report: ...
+
+    def close(self) -> None: ...
 
 
 class Writer:
-    """Writes what was seen, and never makes the proxy wait for it.
+    """Has written what was seen, and never makes the proxy wait for it.
 
     `put` is called by the event loop and only ever touches the queue. When the disk refuses
     (locked, full, read-only, damaged, gone) the batch at hand is kept and tried again at growing
     intervals; meanwhile the queue fills up, and what no longer fits is lost and counted. An
-    outage is said once, and so is its end. An observation that cannot be stored goes alone.
+    outage is said once, and so is its end.
     """
 
-    def __init__(self, path: str, counters: Counters) -> None:
+    def __init__(self, path: str, counters: Counters, scribe: AnyScribe | None = None) -> None:
+        self.privacy = Privacy()
+        """What may be recorded; another thread may assign it at any time."""
         self._path = path
         self._counters = counters
-        self._queue: queue.Queue[Seen] = queue.Queue(RECORDING.queue)
+        self._scribe = scribe or RemoteScribe(path)
+        self._queue: queue.Queue[Load] = queue.Queue(RECORDING.queue)
+        # Each is written by one thread only: put by the event loop, taken by the writer.
+        self._bytes_put = 0
+        self._bytes_taken = 0
         self._full = False
         self._stop = threading.Event()
         # A daemon: a disk that hangs must not keep the process from ending.
         self._thread = threading.Thread(target=self._run, name="miqps writer", daemon=True)
-        self._store: Store | None = None
-        self._file: tuple[int, int] | None = None
-        self._batch: Counter[str] = Counter()
+        self._batch: _Batch = {}
+        self._deaths = 0
         self._failures = 0
         self._lost_before = 0
 
@@ -75,14 +72,19 @@ class Writer:
             return
         self._thread.join(seconds)
         if self._thread.is_alive():
-            left = self._batch.total() + self._queue.qsize()
+            left = self._waiting()
             self._counters.add("lost_disk", left)
             logger.warning(f"miqps: {self._path}: no answer; {left} observations may be lost")
 
-    def put(self, seen: Seen) -> None:
+    def put(self, load: Load) -> None:
         """Hand over one page load; when there is no room it is lost, and counted."""
+        waiting = self._bytes_put - self._bytes_taken
+        if load.body and waiting + len(load.body) > RECORDING.body_bytes:
+            self._counters.add("not_read")
+            load = load._replace(body=b"")
         try:
-            self._queue.put_nowait(seen)
+            self._queue.put_nowait(load)
+            self._bytes_put += len(load.body)
         except queue.Full:
             self._counters.add("lost_queue_full")
             if not self._full:
@@ -92,15 +94,19 @@ class Writer:
     def _run(self) -> None:
         pause = RECORDING.flush_seconds
         while not self._stop.wait(pause):
-            self._step()
+            while self._step() and not self._queue.empty() and not self._stop.is_set():
+                pass
             pause = min(RECORDING.flush_seconds * 2**self._failures, _LONGEST_PAUSE)
-        while self._step() and not self._queue.empty():
+        while self._step() and (self._batch or not self._queue.empty()):
             pass
-        self._counters.add("lost_disk", self._batch.total() + self._queue.qsize())
-        self._close()
+        self._counters.add("lost_disk", self._waiting())
+        self._scribe.close()
+
+    def _waiting(self) -> int:
+        return sum(load.hits for load in list(self._batch.values())) + self._queue.qsize()
 
     def _step(self) -> bool:
-        """Write one batch; False when the disk refused."""
+        """Have one batch written; False when the disk refused."""
         try:
             if not self._batch:
                 self._gather()
@@ -109,81 +115,42 @@ class Writer:
         except StoreError as error:
             self._refused(str(error))
             return False
+        except ScribeDiedError as error:
+            self._died(error)
         except Exception as error:
             # Whatever this is, recording goes on with the next batch.
-            logger.warning(f"miqps: a batch was lost to a {type(error).__name__}")
-            logger.debug("miqps: the batch was lost here", exc_info=True)
-            self._counters.add("lost_disk", self._batch.total())
-            self._batch.clear()
-            self._close()
+            self._lose_batch(error)
         return True
 
     def _gather(self) -> None:
-        """Take what is in the queue now, the same loads added up, and keep what may be a sample."""
-        loads: Counter[Seen] = Counter()
+        """Take what is in the queue, no more than is handed over in a moment, and add it up."""
+        size = 0
         with suppress(queue.Empty):
-            for _ in range(RECORDING.queue):
-                loads[self._queue.get_nowait()] += 1
-        for seen, hits in loads.items():
-            address = url(*seen)
-            reason = "odd target" if address is None else unfit(address)
-            if address is None or reason:
-                self._counters.add(f"not_recorded/{reason}".replace(" ", "_"), hits)
-            else:
-                self._batch[address] += hits
+            while len(self._batch) < RECORDING.batch and size < RECORDING.batch_bytes:
+                load = self._queue.get_nowait()
+                self._bytes_taken += len(load.body)
+                size += len(load.body)
+                key = (load.origin, load.target, load.kind)
+                known = self._batch.get(key)
+                self._batch[key] = load._replace(hits=load.hits + known.hits) if known else load
 
     def _write(self) -> None:
-        store = self._opened()
-        try:
-            store.corpus.add([Observation(address, hits=n) for address, n in self._batch.items()])
-        except Exception as error:
-            if not _blames_a_value(error):
-                raise
-            self._write_singly(store)
-        else:
-            self._written(self._batch)
-            self._batch.clear()
-        self._recovered()
-
-    def _write_singly(self, store: Store) -> None:
-        for address, hits in list(self._batch.items()):
-            try:
-                store.corpus.add([Observation(address, hits=hits)])
-            except Exception as error:
-                if not _blames_a_value(error):
-                    raise
-                self._counters.add("lost_unstorable", hits)
-                logger.debug(f"miqps: cannot be stored: {address!r}: {error}")
-            else:
-                self._written({address: hits})
-            del self._batch[address]
-
-    def _written(self, batch: dict[str, int]) -> None:
-        for address, hits in batch.items():
+        report = self._scribe.write(list(self._batch.values()), self.privacy)
+        self._batch.clear()
+        self._deaths = 0
+        if report.reopened:
+            logger.warning(f"miqps: {self._path}: deleted or replaced, opened anew")
+        for site, hits in report.sites.items():
             self._counters.add("recorded", hits)
-            site = urls.site(address) or ""
             if self._counters.first("recorded", site):
                 logger.info(f"miqps: recording {site}")
-
-    def _opened(self) -> Store:
-        """The store, opened again when its file was deleted or replaced."""
-        if self._store and self._file != _identity(self._path):
-            logger.warning(f"miqps: {self._path}: deleted or replaced, opening it anew")
-            self._close()
-        if self._store is None:
-            self._store = Store.open(self._path)
-            self._file = _identity(self._path)
-        return self._store
-
-    def _close(self) -> None:
-        if self._store:
-            with suppress(sqlite3.Error, StoreError):
-                self._store.close()
-        self._store = None
+        for reason, hits in report.passed_over.items():
+            self._counters.add(f"not_recorded/{reason}".replace(" ", "_"), hits)
+        self._counters.add("lost_unstorable", report.unstorable)
+        self._counters.add("links", report.links)
+        self._recovered()
 
     def _refused(self, reason: str) -> None:
-        # What is wrong may be put right by somebody moving files: start from the path next time.
-        self._close()
         if not self._failures:
             self._lost_before = self._counters["lost_queue_full"]
             reason = reason.replace("--db", "miqps_db")
@@ -197,16 +164,17 @@ class Writer:
         self._failures = 0
         self._full = False
 
+    def _died(self, error: ScribeDiedError) -> None:
+        """A page may have killed the process: the same batch is tried once more, without pages."""
+        self._deaths += 1
+        logger.debug(f"miqps: {error}")
+        if self._deaths > 1:
+            self._deaths = 0
+            self._lose_batch(error)
+        self._batch = {key: load._replace(body=b"") for key, load in self._batch.items()}
 
-def _identity(path: str) -> tuple[int, int] | None:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
-
-
-def _blames_a_value(error: Exception) -> bool:
-    if isinstance(error, StoreError):
-        return isinstance(error.__cause__, _VALUE_ERRORS)
-    return not isinstance(error, OSError | sqlite3.Error) or isinstance(error, _VALUE_ERRORS)
+    def _lose_batch(self, error: Exception) -> None:
+        logger.warning(f"miqps: a batch was lost to a {type(error).__name__}")
+        logger.debug("miqps: the batch was lost here", exc_info=error)
+        self._counters.add("lost_disk", sum(load.hits for load in self._batch.values()))
+        self._batch.clear()

@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import BinaryIO
 
 from miqps import settings
 from miqps.eligibility import unfit
+from miqps.formats.entry import TOO_LONG, BadLine, Entry, Source
+from miqps.formats.lines import lines
+
+__all__ = ["BadLine", "Entry", "entries", "lines", "read"]
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A line with a URL that may become a sample."""
-
-    line: int
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class BadLine:
-    """A line that gives nothing, and why; the reason holds nothing of the line."""
-
-    line: int
-    reason: str
+def entries(source: Source) -> Iterator[Entry | BadLine]:
+    """What each line of a list gives."""
+    return read(lines(source.file))
 
 
 def read(lines: Iterable[bytes]) -> Iterator[Entry | BadLine]:
     r"""What each line gives, in order; line numbers count from 1.
 
-    >>> list(read([b"# seen\r\n", b"https://a.example/p?id=7\r\n", b"ftp://a.example/?x\n"]))
-    [Entry(line=2, url='https://a.example/p?id=7'), BadLine(line=3, reason='not http or https')]
+    >>> list(read([b"# seen\r\n", b"ftp://a.example/?x\n"]))
+    [BadLine(number=2, reason='not http or https')]
     """
     for number, raw in enumerate(lines, start=1):
         if number == 1:
@@ -41,7 +32,7 @@ def read(lines: Iterable[bytes]) -> Iterator[Entry | BadLine]:
         if not stripped or stripped.startswith(b"#"):
             continue
         if len(stripped) > settings.CORPUS.url_length:
-            yield BadLine(number, "too long")
+            yield BadLine(number, TOO_LONG)
             continue
         try:
             url = stripped.decode()
@@ -50,15 +41,3 @@ def read(lines: Iterable[bytes]) -> Iterator[Entry | BadLine]:
             continue
         reason = unfit(url)
         yield BadLine(number, reason) if reason else Entry(number, url)
-
-
-def lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file in constant memory: the middle of an overlong one is never held.
-
-    What is cut off an overlong line cannot make it fit: it stays longer than a URL may be.
-    """
-    longest = settings.CORPUS.url_length + 1_024
-    while line := file.readline(longest):
-        yield line
-        while len(line) == longest and not line.endswith(b"\n"):
-            line = file.readline(longest)

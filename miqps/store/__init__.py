@@ -7,17 +7,28 @@ write is one short transaction, and a writer waits for another one instead of fa
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
 from miqps.observation import Observation
+from miqps.store import figures, forgetting, merging
 from miqps.store.corpus import Corpus, StoredContext
 from miqps.store.evidence import Evidence
 from miqps.store.file import File, StoreError, now
+from miqps.store.imports import ImportedFile, Imports
 from miqps.store.journal import Journal, JournalEntry
 from miqps.store.maps import Maps
 
-__all__ = ["JournalEntry", "Observation", "Store", "StoreError", "StoredContext", "now"]
+__all__ = [
+    "ImportedFile",
+    "JournalEntry",
+    "Observation",
+    "Store",
+    "StoreError",
+    "StoredContext",
+    "now",
+]
 
 
 class Store:
@@ -27,6 +38,7 @@ class Store:
         self._file = file
         self.path = file.path
         self.corpus = Corpus(file)
+        self.imports = Imports(file)
         self.journal = Journal(file)
         self.evidence = Evidence(file)
         self.maps = Maps(file)
@@ -38,6 +50,30 @@ class Store:
         Raises StoreError: missing, not a database, locked, read-only, disk full.
         """
         return cls(File.open(path, create=create))
+
+    def forget_older(self, days: float) -> int:
+        """Forget what was not seen for so many days, with all evidence; returns how many contexts.
+
+        Verdicts on forgotten contexts leave the map at the next publication: what they let go stays
+        in URLs again.
+        """
+        return forgetting.forget_older(self._file, days)
+
+    def forget_site(self, site: str) -> int:
+        """Forget all that was seen of a site, with its evidence; returns how many contexts."""
+        return forgetting.forget_site(self._file, site)
+
+    def merge(self, other: Store, site_done: Callable[[str], None]) -> int:
+        """Add all that the corpus of another store holds; returns how many URLs are new.
+
+        Hits are added up. Of the URLs those are kept that a corpus would have kept which had seen
+        all of it. Evidence, verdicts and maps stay where they are. Raises StoreError.
+        """
+        return merging.merge(self.corpus, other._file, site_done)
+
+    def figures(self) -> dict[str, int | str]:
+        """How much is in the file: counts by name, when something was last seen, and bytes."""
+        return figures.figures(self._file)
 
     def close(self) -> None:
         self._file.close()

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import get_args
 
 from sqlite_utils import Database
 
 from miqps import urls
+from miqps.loads import Kind
 from miqps.observation import Answer, Observation
 from miqps.reservoir import LISTED, REDACTED, VISITED, Reservoir, Sample, digest
 from miqps.store import forgetting
 from miqps.store.file import File, now, whole
 from miqps.urls import Context
-
-Kind = Literal["page", "api"]
 
 _MOST_AT_HAND = 5_000
 """Contexts whose samples are kept in memory between two batches, at some 20 kB each."""
@@ -70,17 +69,29 @@ class Corpus:
         self._others: int | None = None
         self._unchecked = _CHECK_EVERY
 
-    def add(self, observations: Iterable[Observation], kind: Kind = "page") -> int:
+    def add(
+        self,
+        observations: Iterable[Observation],
+        kind: Kind = "page",
+        *,
+        keep_urls: bool = True,
+        also: Callable[[Database], None] | None = None,
+    ) -> int:
         """Store what was seen, in one transaction; returns how many URLs are new.
 
         URLs without a named parameter have no context and are passed over. Hits are counted for
-        all; of the URLs of a context those are kept that `miqps.reservoir` chooses.
+        all; of the URLs of a context those are kept that `miqps.reservoir` chooses, or none. What
+        `also` does is part of the transaction.
         """
         try:
             with self._file.writing() as db:
                 self._notice_others(db)
                 groups = self._grouped(db, observations, kind)
-                new = sum(self._add_group(db, *key, group) for key, group in groups.items())
+                new = sum(
+                    self._add_group(db, *key, group, keep_urls) for key, group in groups.items()
+                )
+                if also is not None:
+                    also(db)
         except BaseException:
             # What is at hand may say more than was stored.
             self._put_away()
@@ -91,6 +102,17 @@ class Corpus:
             if forgetting.enforce_bounds(self._file):
                 self._put_away()
         return new
+
+    def count(self, stored: StoredContext, kind: Kind, hits: int) -> None:
+        """Count hits of a context, which another store knows, without any URL."""
+        if not hits:
+            return
+        site = stored.context.site
+        with self._file.writing() as db:
+            path = urls.path_template(stored.context.path, self._prefixes(db, site))
+            when = now()
+            context = Context(site, path, stored.context.names)
+            _context_id(db, context, kind, _Group(hits, when, when))
 
     def _notice_others(self, db: Database) -> None:
         """Drop what is at hand when another connection has written since."""
@@ -134,8 +156,12 @@ class Corpus:
                 known.when, known.answer = when, seen.answer or known.answer
         return groups
 
-    def _add_group(self, db: Database, context: Context, kind: Kind, group: _Group) -> int:
+    def _add_group(
+        self, db: Database, context: Context, kind: Kind, group: _Group, keep_urls: bool
+    ) -> int:
         context_id = _context_id(db, context, kind, group)
+        if not keep_urls:
+            return 0
         reservoir = self._reservoir(db, context_id, context)
         before = set(reservoir)
         for seen in group.urls.values():

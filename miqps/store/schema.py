@@ -203,6 +203,13 @@ CREATE TABLE forgotten (
     hits INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE imports (
+    digest TEXT PRIMARY KEY,
+    bytes INTEGER NOT NULL,
+    entries INTEGER NOT NULL,
+    added TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE bounds (
     name TEXT PRIMARY KEY,
     value INTEGER NOT NULL
