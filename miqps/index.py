@@ -7,11 +7,12 @@ Patterns whose answer depends on more than template and names are left out and m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from miqps import classes
+from miqps import classes, query
 from miqps.mapping import ALL_PATHS, ContextVerdicts, SiteMap, Verdict
 from miqps.rules import Rules, SiteRules
 from miqps.urls import path_template
@@ -21,6 +22,8 @@ Pattern = frozenset[str]
 
 NOTHING: frozenset[str] = frozenset()
 
+
+_JOINED = re.compile(r"=[^;]*;[^;=]+=")
 
 _NO_PATTERNS: dict[Pattern, frozenset[str]] = {}
 
@@ -104,7 +107,17 @@ class SiteIndex:
         if label:
             return [Ruling(name, True, "class", label) for name in names]
         find = self._finder(path, names)
-        return [self._ruling(path, name, find, for_key) for name in names]
+        rulings = [self._ruling(path, name, find, for_key) for name in names]
+        if ";" not in query_text:
+            return rulings
+        # Some servers part parameters at `;` too: an item may hold more than its own.
+        joined = {query.name_of(item) for item in query_text.split("&") if _JOINED.search(item)}
+        return [
+            Ruling(found.name, True, "class", "more parameters may follow behind a ';'")
+            if found.name in joined
+            else found
+            for found in rulings
+        ]
 
     def _ruling(
         self, path: str, name: str, find: Callable[[str], tuple[Layer, Verdict] | None], key: bool

@@ -124,7 +124,7 @@ class Normalizer:
             ):
                 return self._clean_carefully(url, site)
             return url
-        if "eyJ" in text or (actions and _needs_care(actions, names, items)):
+        if "eyJ" in text or ";" in text or (actions and _needs_care(actions, names, items)):
             return self._clean_carefully(url, site)
         by_pattern = self._heads.get(head, _NOWHERE)
         if by_pattern is _NOWHERE:

@@ -148,6 +148,10 @@ class Paths:
     """Distinct literal values at one position of a path that make it a variable. Menus, sections
     and API roots have fewer; catalogues, wikis and user names have more within a day."""
 
+    open_root_values: int = 150
+    """The same for the root, where sites keep their fixed pages: some have a hundred, each of which
+    may read other parameters."""
+
     slug_words: int = 4
     """Words that make a path segment a title (`how-to-bake-bread`). Fixed pages rarely have more
     than three (`terms-of-service`)."""

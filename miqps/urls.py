@@ -119,7 +119,8 @@ def path_template(path: str, open_prefixes: Container[str] = ()) -> str:
 def learn_open_prefixes(paths: Iterable[str]) -> frozenset[str]:
     """Path templates below which the next segment is a variable.
 
-    They are the ones with `PATHS.open_values` or more distinct segments that do not look like ids.
+    They are the ones with `PATHS.open_values` or more distinct segments that do not look like ids;
+    at the root it takes `PATHS.open_root_values`.
     """
     found: set[str] = set()
     pending = set(paths)
@@ -131,7 +132,11 @@ def learn_open_prefixes(paths: Iterable[str]) -> frozenset[str]:
             *above, segment = raw.split("/", depth + 1)[: depth + 1]
             if segment and not _folded(segment).startswith("*"):
                 literals[path_template("/".join(above), found)].add(segment)
-        found.update(prefix for prefix, seen in literals.items() if len(seen) >= PATHS.open_values)
+        found.update(
+            prefix
+            for prefix, seen in literals.items()
+            if len(seen) >= (PATHS.open_values if prefix else PATHS.open_root_values)
+        )
     return frozenset(found)
 
 

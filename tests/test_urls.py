@@ -189,6 +189,11 @@ def test_positions_with_many_values_are_learned() -> None:
     ids = [f"/p/{number}" for number in range(1000)]
     found = urls.learn_open_prefixes([*many, *few, *ids, "", "/", "/p/search"])
     assert found == {"/wiki", "/u", "/u/*/likes"}
+    # At the root stand the fixed pages, and many of them.
+    pages = [f"/{word}" for word in words]
+    assert urls.learn_open_prefixes(pages) == set()
+    names = [f"/{chr(97 + n % 26) * (n // 26 + 1)}" for n in range(PATHS.open_root_values)]
+    assert urls.learn_open_prefixes(names) == {""}
     assert urls.path_template("/u/ada/likes/tea", found) == "/u/*/likes/*"
     assert urls.path_template("/menu/ada", found) == "/menu/ada"
 
