@@ -130,11 +130,14 @@ def _file(request: Request) -> None:
         ("<script>onbeforeunload = (e) => e.preventDefault()</script>hi", "seen", ""),
         ("<script>document.write('<iframe src=/never></iframe>')</script>hi", "timeout", "no load"),
         ("<script>setInterval(() => fetch('/x'), 100)</script>hi", "seen", ""),
-        ("<script>(function f() { fetch('/never').finally(f) })()</script>hi", "seen", ""),
+        ("<script>fetch('/never')</script>hi", "timeout", "an answer does not come"),
+        ("<script>fetch('http://localhost:PORT/never')</script>hi", "seen", ""),
         ("<script>const t = Date.now(); while (Date.now() < t + 500);</script>hi", "seen", ""),
     ],
 )
 def test_outcome(server: Server, browser: Browser, page: object, outcome: str, reason: str) -> None:
+    if isinstance(page, str):
+        page = page.replace("PORT", str(server.server_port))
     server.pages = {"/x": page, "/light": LIGHT, "/never": lambda r: r.server.ended.wait()}  # type: ignore[dict-item]
     seen = browser.render(server.url("/x?a=1"))
     assert seen.outcome == outcome
@@ -458,6 +461,59 @@ def test_time_driven_content_is_shown(server: Server, browser: Browser) -> None:
     assert sorted(texts(page)) == ["after a second", "fetched", "now"]
 
 
+LATE = {
+    "timer": "setTimeout(show, 6000)",
+    "chain of timers": "setTimeout(() => setTimeout(() => setTimeout(show, 2500), 2500), 2500)",
+    "timer and frames": "setTimeout(() => requestAnimationFrame(() => show()), 5000)",
+    "timer and answer": "setTimeout(() => fetch('/slow').then(show), 4000)",
+    "idle": "requestIdleCallback(show)",
+    "task": "scheduler.postTask(show, {delay: 3000})",
+    "worker": "new Worker('/worker.js').onmessage = show",
+    "own worker": "const blob = new Blob(['setTimeout(() => postMessage(1), 500)']);"
+    "new Worker(URL.createObjectURL(blob)).onmessage = show",
+    "events": "new EventSource('/events').onmessage = show",
+    "answer": "fetch('/slow').then((answer) => answer.text()).then(show)",
+}
+
+
+@pytest.mark.parametrize("script", LATE.values(), ids=LATE)
+def test_what_comes_late_is_seen(server: Server, browser: Browser, script: str) -> None:
+    def events(request: Request) -> None:
+        request.send_response(200)
+        request.send_header("Content-Type", "text/event-stream")
+        request.end_headers()
+        time.sleep(0.4)
+        request.wfile.write(b"data: 1\n\n")
+        request.wfile.flush()
+        request.server.ended.wait(5)
+
+    def slow(request: Request) -> None:
+        time.sleep(1.5)
+        request.answer(200, "text/plain", b"done")
+
+    server.pages = {
+        "/x": f"<p id=p>waiting</p><script>const show = () => {{ p.textContent = 'late words' }};"
+        f"{script}</script>",
+        "/worker.js": lambda r: r.answer(
+            200, "text/javascript", b"setTimeout(() => postMessage(1), 400)"
+        ),
+        "/events": events,
+        "/slow": slow,
+    }
+    page = browser.render(server.url("/x"))
+    assert (page.outcome, texts(page)) == ("seen", ["late words"])
+
+
+def test_what_repeats_is_not_run_for_as_long(server: Server, browser: Browser) -> None:
+    server.pages = {
+        "/x": "<p id=p></p><script>let n = 0; const tick = () => { p.textContent = ++n };"
+        "setInterval(tick, 1000)</script>"
+    }
+    pages = [browser.render(server.url("/x")) for _ in range(2)]
+    assert texts(pages[0]) == texts(pages[1])
+    assert int(texts(pages[0])[0]) <= 4
+
+
 def test_frames_stand_still_too(server: Server, browser: Browser) -> None:
     server.pages = {
         "/outer": f"""<iframe src=/inner></iframe>
@@ -600,6 +656,49 @@ def test_huge_answer(server: Server) -> None:
     with Browser() as browser:
         assert texts(browser.render(server.url("/huge"))) == ["Huge", "end"]
         assert browser.render(server.url("/light")).outcome == "seen"
+
+
+CUT = (
+    "<div style='width:100px;height:50px;overflow:hidden'>"
+    "<img src=/a.svg{} width=90 height=200></div>"
+)
+WIDE = "<img src=/a.svg{} width=90 height=90 style='position:absolute;left:1250px;top:0'>"
+SCROLLS = (
+    "<div style='height:60px;overflow:auto'><p style='height:300px'>x<p><img src=/a.svg{}></div>"
+)
+FRAME = (
+    "<iframe src='http://localhost:PORT/frame{}' width=200 height=90"
+    " style='margin-left:1200px'></iframe>"
+)
+SHOWN = "<img src=/a.svg{} width=90 height=90>"
+
+
+@pytest.mark.parametrize(
+    ("page", "counts"), [(CUT, True), (WIDE, True), (SCROLLS, True), (FRAME, True), (SHOWN, False)]
+)
+def test_the_address_of_a_picture_counts_where_it_is_not_wholly_in_the_picture(
+    server: Server, browser: Browser, page: str, counts: bool
+) -> None:
+    page = page.replace("PORT", str(server.server_port))
+    picture = b"<svg xmlns='http://www.w3.org/2000/svg'><rect width='99' height='99'/></svg>"
+    server.pages = {
+        "/a.svg": lambda r: r.answer(200, "image/svg+xml", picture),
+        "/frame": LIGHT,
+        "/1": page.format("?n=1"),
+        "/2": page.format("?n=2"),
+    }
+    one, two = (browser.render(server.url(path)) for path in ("/1", "/2"))
+    assert one.seen
+    assert two.seen
+    assert (one.leaves != two.leaves) is counts
+
+
+def test_options_that_are_not_chosen_count(server: Server, browser: Browser) -> None:
+    select = "<select><option>red<option>{}</select>"
+    server.pages = {"/1": select.format("blue"), "/2": select.format("green")}
+    one, two = (browser.render(server.url(path)) for path in ("/1", "/2"))
+    assert texts(one) == texts(two) == ["red"]
+    assert one.leaves != two.leaves
 
 
 def test_leaves(server: Server, browser: Browser) -> None:

@@ -179,6 +179,27 @@ def test_only_the_attribute_that_moves_is_left_out() -> None:
     assert not VISUAL.same(a, VISUAL.of(clock(2, "color:blue;"), clock(3, "color:blue;")))
 
 
+def test_only_the_words_that_move_are_left_out() -> None:
+    def said(city: str, minute: int) -> Page:
+        at = leaf(
+            "/html/body[1]/p[1]/#text[1]", f"{city}, 12:0{minute}, sunny", box=(8, 300, 90, 20)
+        )
+        return page([*listing(*LINES), at])
+
+    rome = VISUAL.of(said("Rome", 1), said("Rome", 2))
+    assert VISUAL.same(rome, VISUAL.of(said("Rome", 3), said("Rome", 4)))
+    assert VISUAL.same(rome, VISUAL.of(said("Rome", 3)))
+    assert not VISUAL.same(rome, VISUAL.of(said("Oslo", 3), said("Oslo", 4)))
+    assert not VISUAL.same(rome, VISUAL.of(said("Oslo", 1)))
+    assert rome.outline == VISUAL.of(said("Rome", 3), said("Rome", 4)).outline
+    assert rome.outline != VISUAL.of(said("Oslo", 3), said("Oslo", 4)).outline
+
+
+def test_a_short_page_of_which_all_moves_says_nothing() -> None:
+    one, two = (page([leaf("/html/body[1]/p[1]/#text[1]", text)]) for text in ("a7f3", "b8e2"))
+    assert VISUAL.of(one, two).unstable == "all of it moves"
+
+
 IMG = "/html/body[1]/img[1]"
 
 

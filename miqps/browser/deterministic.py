@@ -37,6 +37,7 @@ _PRELOAD = r"""
   const channel = new MessageChannel();
   const queue = new Map();
   let now = 0, horizon = __HORIZON__, drift = 0, calls = 0, last = 1000, running = null;
+  let leapt = false, leaping = false, standing = 0;
 
   // A loop that waits for the clock must end: after many readings in a row it moves a little.
   const clock = () => {
@@ -90,10 +91,11 @@ _PRELOAD = r"""
     running = timer;
     try { timer.call(); } catch (error) { reportError(error); } finally { running = outer; }
   };
-  const first = (until) => {
+  const first = (until, fits = () => true) => {
     let found = null;
     for (const [id, timer] of queue) {
-      if (timer.due <= until && (found === null || timer.due < queue.get(found).due)) found = id;
+      if (timer.due <= until && fits(timer) &&
+          (found === null || timer.due < queue.get(found).due)) found = id;
     }
     return found;
   };
@@ -117,6 +119,7 @@ _PRELOAD = r"""
   };
   const add = (timer) => {
     timer.late = late(timer);
+    timer.leaping = leaping;
     queue.set(++last, timer);
     arm(last, timer);
     return last;
@@ -130,8 +133,30 @@ _PRELOAD = r"""
     add({due: now + span(delay), every: span(delay), call: callable(what, given)});
   window.requestAnimationFrame = (what) =>
     add({due: now + 16, frame: true, call: () => what.call(window, clock())});
+  window.requestIdleCallback = (what) =>
+    add({due: now + 1, call: () => what.call(window,
+      {didTimeout: false, timeRemaining: () => 50})});
   window.clearTimeout = window.clearInterval = window.cancelAnimationFrame =
-    (id) => { queue.delete(Number(id)); };
+    window.cancelIdleCallback = (id) => { queue.delete(Number(id)); };
+  if (window.scheduler) {
+    window.scheduler.postTask = (what, given = {}) => new Promise((done, failed) => {
+      const {delay = 0, signal} = given;
+      if (signal && signal.aborted) { failed(signal.reason); return; }
+      const id = add({due: now + span(delay), call: () => {
+        try { done(what()); } catch (error) { failed(error); }
+      }});
+      if (signal) signal.addEventListener("abort",
+        () => { queue.delete(id); failed(signal.reason); });
+    });
+  }
+
+  // What comes by these is nobody's request: whether more is on its way cannot be seen.
+  for (const name of ["Worker", "SharedWorker", "WebSocket", "EventSource", "RTCPeerConnection"]) {
+    if (!window[name]) continue;
+    window[name] = new Proxy(window[name], {
+      construct: (...of) => { standing++; return Reflect.construct(...of); },
+    });
+  }
 
   window.alert = () => undefined;
   window.confirm = () => false;
@@ -153,15 +178,35 @@ _PRELOAD = r"""
       await pause();
     }
     now = Math.max(now, horizon);
+    if (!leapt) { leapt = true; await leap(); }
+  };
+  // Some pages show their content, or an offer, only after seconds. What was set once for later
+  // happens now, and what it sets in motion; what repeats waits, as if it had been held up.
+  const leap = async () => {
+    const until = horizon + __LEAP__, once = (timer) => !timer.every;
+    leaping = true;
+    for (let ran = 0; ran < 400; ran++) {
+      const next = first(until, (timer) => once(timer) && (!timer.frame || timer.leaping));
+      if (next === null) break;
+      run(next);
+      await pause();
+    }
+    leaping = false;
+    now = horizon = Math.max(now, until);
+    for (const timer of queue.values()) {
+      if (timer.due <= now) timer.due = now + (timer.every || 1);
+    }
   };
   const frames = () => Promise.race([
     new Promise((done) => soon(() => soon(done))), new Promise((done) => later(done, 500)),
   ]);
-  Object.defineProperty(window, key, {value: {advance, frames, restyle}});
+  const standings = () => standing;
+  Object.defineProperty(window, key, {value: {advance, frames, restyle, standings}});
 }
 """
 
-# Gives the number of pictures and fonts still on their way, and the number of frames.
+# Gives the number of pictures and fonts still on their way, of frames, and of connections and
+# workers whose messages nobody else sees.
 ADVANCE = r"""
 async (by) => {
   const clock = window[Symbol.for("__KEY__")];
@@ -173,7 +218,7 @@ async (by) => {
   const coming = [...document.images]
     .filter((image) => !image.complete && image.loading !== "lazy").length +
     (document.fonts.status === "loaded" ? 0 : 1);
-  return `${coming} ${window.length}`;
+  return `${coming} ${window.length} ${clock ? clock.standings() : 0}`;
 }
 """.replace("__KEY__", KEY)
 
@@ -203,16 +248,18 @@ STILL = r"""
 """.replace("__KEY__", KEY)
 
 
-def preload(base: int, horizon: int) -> str:
+def preload(base: int, horizon: int, leap: int) -> str:
     """The function to run before any script of a document.
 
     Args:
         base: what the page's clock shows at its start, in ms since 1970.
         horizon: ms of its own time at which the page is held.
+        leap: ms after that in which only what happens once still happens.
     """
     return (
         _PRELOAD.replace("__STYLE__", "`" + _STYLE + "`")
         .replace("__KEY__", KEY)
         .replace("__BASE__", str(base))
         .replace("__HORIZON__", str(horizon))
+        .replace("__LEAP__", str(leap))
     )

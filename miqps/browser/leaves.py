@@ -10,7 +10,7 @@ from miqps.page import Leaf
 
 # Runs in a world of its own, where the page's scripts cannot have replaced anything.
 SCRIPT = r"""
-(most, longest) => {
+(most, longest, wide) => {
   const state = globalThis.miqps || (globalThis.miqps = {changes: 0});
   if (state.observer) state.observer.disconnect();
   state.changes = 0;
@@ -37,11 +37,12 @@ SCRIPT = r"""
       : line.slice(0, longest) + " …" + line.length + "#" + hash(line).toString(36);
   };
   // Queries of pictures carry session ids and echoes of the page's own query; what differs shows.
-  const source = (url) => {
+  // Where a part of it is not in the page's picture, the whole address speaks for it.
+  const source = (url, cut) => {
     if (!url) return "";
     if (url.startsWith("data:")) return "data#" + hash(url).toString(36);
     if (url.startsWith("blob:")) return "blob";
-    return url.replace(/[?#].*$/s, "");
+    return cut ? url : url.replace(/[?#].*$/s, "");
   };
   const add = (path, text, style, x, y, w, h) => {
     if (w < 1 || h < 1 || x + w <= 0 || y + h <= 0) return;
@@ -56,11 +57,12 @@ SCRIPT = r"""
     `color:${css.color};size:${css.fontSize};weight:${css.fontWeight};slant:${css.fontStyle};` +
     `line:${css.textDecorationLine};case:${css.textTransform};opacity:${+opacity.toFixed(3)};`;
   const clear = (color) => color === "transparent" || /, 0\)$/.test(color);
-  const images = (value) => value.replace(/url\("(.*?)"\)/g, (_, url) => `url(${source(url)})`);
-  const paint = (css, opacity) => {
+  const images = (value, cut) =>
+    value.replace(/url\("(.*?)"\)/g, (_, url) => `url(${source(url, cut)})`);
+  const paint = (css, opacity, cut) => {
     let style = "";
     if (!clear(css.backgroundColor)) style += `ground:${css.backgroundColor};`;
-    if (css.backgroundImage !== "none") style += `picture:${images(css.backgroundImage)};`;
+    if (css.backgroundImage !== "none") style += `picture:${images(css.backgroundImage, cut)};`;
     for (const side of css.borderStyle === "none" ? [] : ["Top", "Right", "Bottom", "Left"]) {
       const kind = css[`border${side}Style`];
       if (kind !== "none" && kind !== "hidden" && css[`border${side}Width`] !== "0px") {
@@ -84,16 +86,38 @@ SCRIPT = r"""
         return el.value || el.placeholder;
     }
   };
+  // What a closed list would show.
+  const options = (el) => el.localName !== "select" ? "" : `options:${el.options.length}#` +
+    hash([...el.options].map((option) => option.label).join("\n")).toString(36) + ";";
   const fields = new Set(["input", "textarea", "select", "progress", "meter"]);
   const pictures = new Set(["img", "video", "canvas", "svg", "iframe", "object", "embed"]);
-  const picture = (el) => {
+  const drawn = (el) => {
+    try { return hash(el.toDataURL()).toString(36); } catch (error) { return "tainted"; }
+  };
+  const picture = (el, cut) => {
     switch (el.localName) {
-      case "img": return `picture:${source(el.currentSrc || el.src)};`;
-      case "video": return `picture:${source(el.poster)};`;
-      case "iframe": return `frame:${source(el.src)};`;
+      case "img": return `picture:${source(el.currentSrc || el.src, cut)};`;
+      case "video": return `picture:${source(el.poster, cut)};`;
+      case "iframe": return `frame:${source(el.src, cut)};`;
+      case "object": case "embed": return cut ? `picture:${source(el.data || el.src, cut)};` : "";
+      case "canvas": return cut ? `drawn:${drawn(el)};` : "";
+      case "svg": return cut ? `drawn:${hash(el.outerHTML).toString(36)};` : "";
       default: return "";
     }
   };
+  // What an element's ancestors let through, in the page's px.
+  const within = (clip, css, x, y, r) => {
+    const [left, top, right, bottom] = clip;
+    const hides = (value) => value !== "visible" && value !== "";
+    return [
+      hides(css.overflowX) ? Math.max(left, x) : left,
+      hides(css.overflowY) ? Math.max(top, y) : top,
+      hides(css.overflowX) ? Math.min(right, x + r.width) : right,
+      hides(css.overflowY) ? Math.min(bottom, y + r.height) : bottom,
+    ];
+  };
+  const isCut = (clip, x, y, r) => x < clip[0] - 2 || y < clip[1] - 2 ||
+    x + r.width > clip[2] + 2 || y + r.height > clip[3] + 2;
 
   const text = (node, path, css, opacity, dx, dy) => {
     const line = short(node.data);
@@ -103,7 +127,7 @@ SCRIPT = r"""
     const r = range.getBoundingClientRect();
     add(path, line, ink(css, opacity), r.left + dx, r.top + dy, r.width, r.height);
   };
-  const element = (el, path, above, dx, dy) => {
+  const element = (el, path, above, dx, dy, clip) => {
     const css = getComputedStyle(el);
     if (css.display === "none") return;
     const opacity = above * Number(css.opacity);
@@ -111,14 +135,15 @@ SCRIPT = r"""
     const tag = el.localName, shown = css.visibility === "visible";
     const r = el.getBoundingClientRect(), x = r.left + dx, y = r.top + dy;
     const size = [x, y, r.width, r.height];
-    const painted = paint(css, opacity);
+    const cut = isCut(clip, x, y, r);
+    const painted = paint(css, opacity, cut);
     if (shown && fields.has(tag)) {
-      add(path, short(field(el)), ink(css, opacity) + painted, ...size);
+      add(path, short(field(el)), ink(css, opacity) + options(el) + painted, ...size);
       return;
     }
     if (shown && pictures.has(tag)) {
       if (r.width >= 3 && r.height >= 3) {
-        add(path, "", picture(el) + painted + `opacity:${+opacity.toFixed(3)};`, ...size);
+        add(path, "", picture(el, cut) + painted + `opacity:${+opacity.toFixed(3)};`, ...size);
       }
     } else if (shown && painted) add(path, "", painted, ...size);
     if (tag === "iframe") {
@@ -128,7 +153,9 @@ SCRIPT = r"""
         const view = inner.defaultView;
         element(inner.documentElement, path + "/#document/html", opacity,
           x + el.clientLeft + (parseFloat(css.paddingLeft) || 0),
-          y + el.clientTop + (parseFloat(css.paddingTop) || 0));
+          y + el.clientTop + (parseFloat(css.paddingTop) || 0),
+          [Math.max(clip[0], x), Math.max(clip[1], y),
+            Math.min(clip[2], x + r.width), Math.min(clip[3], y + r.height)]);
       }
       return;
     }
@@ -137,10 +164,13 @@ SCRIPT = r"""
       const own = getComputedStyle(el, which);
       if (!shown || own.content === "none" || own.content === "normal") return;
       if (own.display === "none") return;
-      add(path + "/" + which, short(images(own.content)),
-        ink(own, opacity) + paint(own, opacity), ...size);
+      add(path + "/" + which, short(images(own.content, cut)),
+        ink(own, opacity) + paint(own, opacity, cut), ...size);
     };
     pseudo("::before");
+    // What a body or root element hides goes over to the window, which shows the whole page.
+    const inside = el === document.body || el === document.documentElement
+      ? clip : within(clip, css, x, y, r);
     let children = el.childNodes;
     if (el.shadowRoot) children = el.shadowRoot.childNodes;
     else if (tag === "slot" && el.assignedNodes().length) children = el.assignedNodes();
@@ -149,7 +179,7 @@ SCRIPT = r"""
       if (child.nodeType === 1) {
         const n = (seen.get(child.localName) || 0) + 1;
         seen.set(child.localName, n);
-        element(child, `${path}/${child.localName}[${n}]`, opacity, dx, dy);
+        element(child, `${path}/${child.localName}[${n}]`, opacity, dx, dy, inside);
       } else if (child.nodeType === 3 && shown) {
         const n = (seen.get("#text") || 0) + 1;
         seen.set("#text", n);
@@ -159,7 +189,7 @@ SCRIPT = r"""
     pseudo("::after");
   };
   const root = document.documentElement;
-  if (root) element(root, "/html", 1, scrollX, scrollY);
+  if (root) element(root, "/html", 1, scrollX, scrollY, [0, 0, wide, Infinity]);
   if (left) out.push(["/#rest", `${left} further leaves #${rest.toString(36)}`, "", 0, 0, 1, 1]);
   return JSON.stringify({
     href: location.href, title: document.title, type: document.contentType,

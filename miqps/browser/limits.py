@@ -24,6 +24,12 @@ class Limits:
     page_time: int = 2_000
     """Milliseconds of the page's own time: banners that show at once are in, carousels have not
     turned yet."""
+    leap: int = 8_000
+    """Milliseconds after that in which only what a page does once still happens: late content and
+    late offers, but no carousel."""
+    standing: float = 1.0
+    """Seconds that a page with workers or open connections is watched, because nothing else shows
+    whether they have said all."""
     window: int = 20_000
     """CSS px the window is made high at most, so that all of a page is loaded and drawn."""
     height: int = 60_000

@@ -55,6 +55,7 @@ class Visit:
         self._idle = limits.idle
         self._window = window.HEIGHT
         self._coming = 0
+        self._standing = 0
         self._frames: list[str] = []
         self._phases: dict[str, float] = {}
         self._mark = time.monotonic()
@@ -73,7 +74,9 @@ class Visit:
             Crashed, Gone, BidiError: page or browser went down.
         """
         watch = self._watch
-        self._tab.open(deterministic.preload(base, self._limits.page_time), window.OVERRIDES)
+        self._tab.open(
+            deterministic.preload(base, self._limits.page_time, self._limits.leap), window.OVERRIDES
+        )
         self._phase("profile")
         self._load(url)
         self._phase("navigation")
@@ -192,13 +195,16 @@ class Visit:
 
     def _advance(self, step: int) -> int:
         """Moves every clock on the page; gives the number of pictures still to come."""
-        coming, frames = map(int, str(self._tab.run(deterministic.ADVANCE, step)).split())
+        answer = str(self._tab.run(deterministic.ADVANCE, step))
+        coming, frames, standing = map(int, answer.split())
         self._frames = self._tab.frames() if frames else []
         for frame in self._frames:
             # Frames come and go; one that left has nothing to show.
             with contextlib.suppress(bidi.BidiError):
                 answer = str(self._tab.run(deterministic.ADVANCE, step, frame=frame))
                 coming += int(answer.split()[0])
+                standing += int(answer.split()[2])
+        self._standing = max(self._standing, standing)
         return coming
 
     def _settle(self) -> int:
@@ -217,13 +223,24 @@ class Visit:
             self._quiet(0.0)
             self._pass(0)
         self._open_up(height)
+        if self._standing:
+            self._watch_standing()
         if self._coming:
             raise Restless("pictures do not come")
+        if self._watch.waits_for_its_own():
+            raise Restless("an answer does not come")
         self._tab.run(deterministic.STILL)
         for frame in self._frames:
             with contextlib.suppress(bidi.BidiError):
                 self._tab.run(deterministic.STILL, frame=frame)
         return self._measure()[1]
+
+    def _watch_standing(self) -> None:
+        """Gives messages time to come, by the wall's clock, and what they start time to end."""
+        until = time.monotonic() + self._limits.standing
+        while time.monotonic() < until:
+            self._tab.pump(until)
+        self._pass(200)
 
     def _open_up(self, height: int) -> None:
         """Makes the window as high as the page, so that all of it is loaded and drawn.
@@ -257,7 +274,8 @@ class Visit:
     def _capture(self, height: int) -> tuple[leaves.Reading, Pixels]:
         """Reads the leaves and takes the picture, with nothing changing in between."""
         for _ in range(4):
-            text = str(self._tab.run(leaves.SCRIPT, leaves.MOST, leaves.LONGEST, world=_WORLD))
+            limits = (leaves.MOST, leaves.LONGEST, window.WIDTH)
+            text = str(self._tab.run(leaves.SCRIPT, *limits, world=_WORLD))
             self._phase("leaves")
             data = self._shoot(height)
             changes = self._tab.run(leaves.CHANGES, world=_WORLD)

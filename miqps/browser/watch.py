@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 EVENTS = (
     "browsingContext.load",
@@ -33,8 +34,10 @@ class Watch:
 
     context: str = ""
     """The visit's tab. What other tabs do counts as traffic only."""
-    open: set[str] = field(default_factory=set)
-    """Requests under way."""
+    open: dict[str, str] = field(default_factory=dict)
+    """Requests under way, with the host they went to."""
+    host: str = ""
+    """Where the last document came from."""
     traffic: int = 0
     """Requests that began or ended."""
     documents: int = 0
@@ -71,6 +74,10 @@ class Watch:
         """Whether the tab shows no page of its own, and will not."""
         return bool(self.failure or self.download or self.dialog)
 
+    def waits_for_its_own(self) -> bool:
+        """Whether a request to the document's own host is under way: it may bring content."""
+        return self.host in self.open.values()
+
     def _navigate(self, what: str, about: Mapping[str, Any]) -> None:
         match what:
             case "browsingContext.navigationStarted":
@@ -92,14 +99,15 @@ class Watch:
         match what:
             case "network.beforeRequestSent":
                 if request.get("goog:resourceType") not in _STANDING:
-                    self.open.add(request["request"])
+                    self.open[request["request"]] = _host(request)
             case "network.responseStarted":
                 if document:
+                    self.host = _host(request)
                     self._answer(about["response"])
             case "network.responseCompleted":
-                self.open.discard(request["request"])
+                self.open.pop(request["request"], None)
             case "network.fetchError":
-                self.open.discard(request["request"])
+                self.open.pop(request["request"], None)
                 if document and about["navigation"] == self._navigation:
                     self.failure = about.get("errorText") or "no answer"
 
@@ -110,3 +118,7 @@ class Watch:
             header["name"].lower(): str(header["value"].get("value", ""))
             for header in response.get("headers", ())
         }
+
+
+def _host(request: Mapping[str, Any]) -> str:
+    return urlsplit(str(request.get("url") or "")).netloc.lower()

@@ -6,8 +6,9 @@ components. The picture at a quarter of its size sees those, and keeps one chang
 type: repeats are equal to the bit, the smallest change of a letter moves a block by 27 of 255.
 
 Where repeats of one URL differ, what moves is learned: of each leaf only the attributes that moved,
-of the picture the boxes of those leaves and the blocks that moved. The comparison leaves that out,
-on either side. Where too much moves, or the very content, nothing is said: `unstable`.
+of a text only the words, of the picture the boxes of those leaves and the blocks that moved. The
+comparison leaves that out, on either side. Where too much moves, or the very content, nothing is
+said: `unstable`.
 
 Misses: what is not visible (links' targets, metadata), sound, all but the first frame of moving
 pictures, and a change that is only in what also moves by itself. A page with pictures where none
@@ -19,7 +20,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,6 +28,7 @@ import numpy as np
 from miqps.content_id import Identity
 from miqps.content_id.align import align, place
 from miqps.content_id.mask import Box, Mask, area, cover, difference, empty, grown
+from miqps.content_id.wording import Wording, fits, learn
 from miqps.page import Leaf, Page, Pixels
 
 MOST_AREA = 0.20
@@ -60,6 +62,8 @@ class Look(Identity):
     leaves: tuple[Leaf, ...] = ()
     moves: tuple[int, ...] = ()
     """For each leaf the attributes that moved, as bits."""
+    wordings: Mapping[int, Wording] = field(default_factory=dict)
+    """For each leaf whose text moved, by its number, what stays of the text."""
     strays: frozenset[Key] = field(default_factory=frozenset)
     """Leaves that were in some renders only."""
     pixels: Pixels | None = None
@@ -85,6 +89,7 @@ class Visual:
         if any(each.title != page.title for each in others):
             return Look(digest, "the title moves")
         moves, strays, boxes = _learn(page, others)
+        wordings = _learn_words(page, others, moves)
         pixels: Pixels | None = page.pixels
         mask: Mask | None = None
         if any(_shape(each) != _shape(page) for each in others):
@@ -97,9 +102,11 @@ class Visual:
             for each in others:
                 if each.pixels is not None:
                     mask |= grown(difference(pixels, each.pixels))
-        why = _too_much(page.leaves, moves, mask)
-        outline = _outline(page, moves, strays) if others else digest
-        return Look(digest, why, outline, page.title, page.leaves, moves, strays, pixels, mask)
+        why = _too_much(page.leaves, moves, wordings, mask)
+        outline = _outline(page, moves, wordings, strays) if others else digest
+        return Look(
+            digest, why, outline, page.title, page.leaves, moves, wordings, strays, pixels, mask
+        )
 
     def same(self, a: Identity, b: Identity) -> bool:
         """Whether two URLs look the same outside of what moves on either side."""
@@ -123,11 +130,17 @@ def _digest(page: Page) -> str:
     return look.hexdigest()
 
 
-def _outline(page: Page, moves: Sequence[int], strays: frozenset[Key]) -> str:
+def _outline(
+    page: Page, moves: Sequence[int], wordings: Mapping[int, Wording], strays: frozenset[Key]
+) -> str:
     """A hash of the title and of what stays of the leaves; boxes and pixels move too easily."""
     stays = [
-        (leaf.path, "" if bits & TEXT else leaf.text, "" if bits & STYLE else leaf.style)
-        for leaf, bits in zip(page.leaves, moves, strict=True)
+        (
+            leaf.path,
+            wordings[number].runs if number in wordings else leaf.text,
+            "" if bits & STYLE else leaf.style,
+        )
+        for number, (leaf, bits) in enumerate(zip(page.leaves, moves, strict=True))
         if not bits & COMES_AND_GOES and _key(leaf) not in strays
     ]
     return hashlib.sha256(json.dumps([page.title, stays]).encode("ascii")).hexdigest()
@@ -174,9 +187,27 @@ def _learn(page: Page, others: Sequence[Page]) -> tuple[tuple[int, ...], frozens
     return tuple(moves), frozenset(strays), boxes
 
 
-def _too_much(leaves: Sequence[Leaf], moves: Sequence[int], mask: Mask | None) -> str:
+def _learn_words(page: Page, others: Sequence[Page], moves: Sequence[int]) -> Mapping[int, Wording]:
+    """What stays of each text that moves."""
+    texts = {number: [page.leaves[number].text] for number, bits in enumerate(moves) if bits & TEXT}
+    if texts:
+        for other in others:
+            for i, j in align(page.leaves, other.leaves):
+                if i in texts:
+                    texts[i].append(other.leaves[j].text)
+    return {number: learn(loads) for number, loads in texts.items()}
+
+
+def _too_much(
+    leaves: Sequence[Leaf],
+    moves: Sequence[int],
+    wordings: Mapping[int, Wording],
+    mask: Mask | None,
+) -> str:
     """Why the rest says too little about the page; "" when it says enough."""
     changing = [bool(bits & ~BOX) for bits in moves]
+    if leaves and all(changing) and not any(wording.stays for wording in wordings.values()):
+        return "all of it moves"
     if any(moved and "/h1[" in leaf.path for leaf, moved in zip(leaves, changing, strict=True)):
         return "the main heading moves"
     price = _main(leaves, _price_size)
@@ -228,24 +259,19 @@ def _below(leaf: Leaf, pixels: Pixels) -> bool:
 def _compare_leaves(a: Look, b: Look) -> list[Box] | None:
     """Where leaves move on either side; None when the others differ."""
     strays = a.strays | b.strays
-    one = [
-        (leaf, bits)
-        for leaf, bits in zip(a.leaves, a.moves, strict=True)
-        if _key(leaf) not in strays
-    ]
-    two = [
-        (leaf, bits)
-        for leaf, bits in zip(b.leaves, b.moves, strict=True)
-        if _key(leaf) not in strays
-    ]
+    one = [number for number, leaf in enumerate(a.leaves) if _key(leaf) not in strays]
+    two = [number for number, leaf in enumerate(b.leaves) if _key(leaf) not in strays]
     if len(one) != len(two):
         return None
     boxes: list[Box] = []
-    for (left, left_bits), (right, right_bits) in zip(one, two, strict=True):
-        moves = left_bits | right_bits
+    for i, j in zip(one, two, strict=True):
+        left, right = a.leaves[i], b.leaves[j]
+        moves = a.moves[i] | b.moves[j]
         if moves & TEXT:
             # Other words take another room.
             moves |= BOX
+            if not _says_the_same(left, right, a.wordings.get(i), b.wordings.get(j)):
+                return None
         if _jitters(left, right):
             moves |= BOX
         if left.path != right.path and place(left.path) != place(right.path):
@@ -255,6 +281,17 @@ def _compare_leaves(a: Look, b: Look) -> list[Box] | None:
         if moves:
             boxes += (left.box, right.box)
     return boxes
+
+
+def _says_the_same(
+    left: Leaf, right: Leaf, left_words: Wording | None, right_words: Wording | None
+) -> bool:
+    """Whether two texts are the same but for the words that move on one of the sides."""
+    return (
+        left.text == right.text
+        or (left_words is not None and fits(right.text, left_words))
+        or (right_words is not None and fits(left.text, right_words))
+    )
 
 
 def _jitters(a: Leaf, b: Leaf) -> bool:
