@@ -100,6 +100,12 @@ def parse_path(text: str) -> str:
 
 def parse_privacy(values: OptManager) -> Privacy:
     """What may be recorded. Raises ValueError with one line."""
+    for option, known in (("miqps_record", RECORDS), ("miqps_harvest", HARVESTS)):
+        # mitmproxy does not hold `--set` to the choices.
+        if getattr(values, option) not in known:
+            raise ValueError(
+                f"{option} must be one of {', '.join(known)}, not {getattr(values, option)!r}"
+            )
     if values.miqps_retention < 0:
         raise ValueError("miqps_retention must be a number of days, or 0 for ever")
     return Privacy(
