@@ -141,7 +141,7 @@ def _parsed(document: Document) -> turbohtml.Document:
     match = _CHARSET.search(document.content_type)
     try:
         return _parse(body, match.group(1) if match else None)
-    except LookupError:
+    except (LookupError, UnicodeError):
         return _parse(body, None)
 
 

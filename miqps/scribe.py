@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import BinaryIO, get_args
 
 from miqps import urls
-from miqps.formats.body import decoded
+from miqps.bodies import decoded
 from miqps.loads import Kind, Load, Report
 from miqps.observation import Document, Observation
 from miqps.origin import url

@@ -27,7 +27,8 @@ LIST = "".join(f"{url}\n" for url in URLS).encode()
 
 def given(content: bytes, name: str = "-", **options: Any) -> list[Entry | BadLine]:
     """What a file of this content gives, read as a stream that cannot go back."""
-    return list(read(name, Pipe([content]), **options))
+    few_or_many = 7 if len(content) < 100_000 else 4_096
+    return list(read(name, Pipe([content], few_or_many), **options))
 
 
 def urls(found: list[Entry | BadLine]) -> list[str]:
@@ -163,12 +164,10 @@ COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("compress", COMPRESSED.values(), ids=COMPRESSED)
-@pytest.mark.parametrize("times", [1, 10_000])
+@pytest.mark.parametrize("times", [1, 2_000])
 def test_compression_is_told_by_the_first_bytes(
     compress: Callable[[bytes], bytes], times: int
 ) -> None:
-    if times > 1 and compress is COMPRESSED["gzip of many members"]:
-        times = 500
     assert urls(given(compress(LIST * times))) == URLS * times
 
 

@@ -109,6 +109,7 @@ PASSED_OVER: list[tuple[str, bytes, str]] = [
     ("only a method", line(request="GET"), "odd target"),
     ("spaces", line(request="GET /p?id=1 2 3 HTTP/1.1"), "odd target"),
     ("a proxy's", line(request="GET http://a.example/?id=1 HTTP/1.1"), "odd target"),
+    ("a fragment", line(request="GET /p?id=1#x HTTP/1.1"), "odd target"),
     ("a line break in it", line(request="GET /p?id=\\n HTTP/1.1"), "control character or space"),
     ("a picture", line(request="GET /a/b.JPEG?id=1 HTTP/1.1"), "no document"),
     ("a font", line(request="GET /a/b.woff2?id=1 HTTP/1.1"), "no document"),

@@ -443,3 +443,11 @@ def test_any_bytes_can_be_read(body: bytes, charset: str, other_sites: bool) -> 
 def test_distance_of_any_texts(one: str, other: str) -> None:
     a, b = fingerprint(one), fingerprint(other)
     assert 0 <= distance(a, b) == distance(b, a) <= 64
+
+
+@pytest.mark.parametrize("charset", ["", "frob", "\udcff", "utf-8\0", "é", "x" * 10_000])
+def test_a_charset_that_is_none_costs_nothing(charset: str) -> None:
+    page = Document(
+        200, f"text/html; charset={charset}", b'<title>A</title><a href="/p?id=1">x</a>'
+    )
+    assert read(page, "https://shop.example/").links == ("https://shop.example/p?id=1",)

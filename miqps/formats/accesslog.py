@@ -76,7 +76,7 @@ def _entry(number: int, base: str, match: re.Match[bytes]) -> Entry | BadLine:
     if reason:
         return BadLine(number, reason)
     target = _unescaped(match["request"].split(b" ")[1])
-    if not target.startswith(b"/"):
+    if not target.startswith(b"/") or b"#" in target:
         return BadLine(number, "odd target")
     if _NO_PAGE.search(target.partition(b"?")[0]):
         return BadLine(number, NO_DOCUMENT)

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from miqps.bodies import is_html
 from miqps.eligibility import unfit
 from miqps.formats import times
-from miqps.formats.body import is_html
 from miqps.formats.entry import BROKEN, NO_DOCUMENT, TOO_LONG, BadLine, Entry, FormatError, Source
 from miqps.formats.lines import records
 

@@ -1,15 +1,18 @@
-"""Which column of a table holds the URLs."""
+"""Which column of a table holds the URLs, and what a value of it gives."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from miqps.formats.entry import FormatError
+from miqps.eligibility import unfit
+from miqps.formats.entry import BadLine, Entry, FormatError
 
 KNOWN = ("url", "uri", "link", "address", "page", "loc", "original")
 _URL = re.compile(r"\s*https?://", re.IGNORECASE)
 _SHOWN = 10
+_NO_TEXT = "\ufffd"
+"""What bytes that are no UTF-8 are read as."""
 
 
 def is_url(value: str) -> bool:
@@ -46,6 +49,17 @@ def url_column(header: Sequence[str], rows: Sequence[Sequence[str]], column: str
     if known:
         return known[0]
     raise FormatError(f"no column holds URLs; name one with --column{_names(header)}")
+
+
+def entry_of(number: int, value: str) -> Entry | BadLine:
+    """What a value of that column gives."""
+    url = value.strip()
+    if not url:
+        return BadLine(number, "no URL in it")
+    if _NO_TEXT in url:
+        return BadLine(number, "not UTF-8")
+    reason = unfit(url)
+    return BadLine(number, reason) if reason else Entry(number, url)
 
 
 def _asked_for(header: Sequence[str], names: Sequence[str], column: str) -> int:

@@ -20,8 +20,8 @@ from miqps.formats.entry import ENDS_EARLY, DamagedError
 from miqps.formats.stream import peeked, read_some
 
 _MAGIC_SIZE = 16
-# One KiB of zstd may stand for 32 MiB: the input is given in pieces this small.
-_SMALL = 1_024
+# So few bytes of zstd may stand for 4 MiB. Small pieces cost next to nothing.
+_SMALL = 128
 
 
 def decompressed(file: BinaryIO) -> tuple[BinaryIO, bool]:

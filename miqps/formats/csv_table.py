@@ -9,8 +9,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from miqps.eligibility import unfit
-from miqps.formats.columns import KNOWN, is_url, url_column
+from miqps.formats.columns import KNOWN, entry_of, is_url, url_column
 from miqps.formats.entry import BROKEN, TOO_LONG, BadLine, Entry, Source
 from miqps.formats.stream import peeked
 
@@ -19,7 +18,6 @@ _SAMPLE = 50
 _DELIMITERS = "\t;,"
 # Stands where a line was cut: no URL can hold it.
 _CUT = "\0"
-_NO_TEXT = "\ufffd"
 
 
 def entries(source: Source) -> Iterator[Entry | BadLine]:
@@ -75,15 +73,8 @@ def _entry(number: int, row: list[str], at: int, width: int) -> Entry | BadLine:
     if any(row[width:]):
         # An unquoted delimiter in a value: perhaps the URL's, which would be cut then.
         return BadLine(number, "more values than columns")
-    url = row[at].strip() if at < len(row) else ""
-    if not url:
-        return BadLine(number, "no URL in it")
-    if _CUT in url:
-        return BadLine(number, TOO_LONG)
-    if _NO_TEXT in url:
-        return BadLine(number, "not UTF-8")
-    reason = unfit(url)
-    return BadLine(number, reason) if reason else Entry(number, url)
+    value = row[at] if at < len(row) else ""
+    return BadLine(number, TOO_LONG) if _CUT in value else entry_of(number, value)
 
 
 def _text(file: BinaryIO) -> Iterator[str]:

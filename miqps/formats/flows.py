@@ -12,11 +12,11 @@ from mitmproxy.io import FlowReader
 
 from miqps.addon.origin import origin
 from miqps.addon.rewriter import ORIGINAL_TARGET
+from miqps.bodies import LONGEST, decoded
 from miqps.formats import times
-from miqps.formats.body import LONGEST, decoded
 from miqps.formats.entry import BROKEN, ENDS_EARLY, TOO_LONG, BadLine, DamagedError, Entry, Source
 from miqps.formats.stream import PIECE, read_some
-from miqps.formats.visits import page, visit
+from miqps.formats.visits import document_of, page, visit
 from miqps.observation import Document
 from miqps.origin import url as url_of
 
@@ -102,8 +102,9 @@ def _document(flow: http.HTTPFlow) -> Document | None:
     if response is None or not response.raw_content:
         return None
     encoding = response.headers.get("Content-Encoding", "")
-    body = decoded(response.raw_content[: 2 * LONGEST], encoding)
-    if not body:
-        return None
-    kind = response.headers.get("Content-Type", "")
-    return Document(response.status_code, kind, body, "Cookie" in flow.request.headers)
+    return document_of(
+        response.status_code,
+        response.headers.get("Content-Type", ""),
+        decoded(response.raw_content[: 2 * LONGEST], encoding),
+        cookies_sent="Cookie" in flow.request.headers,
+    )

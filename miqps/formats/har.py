@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections.abc import Iterator
 from typing import Any
 
 from mitmproxy import http
 
+from miqps.bodies import is_html
 from miqps.formats import times
-from miqps.formats.body import LONGEST, is_html
 from miqps.formats.entry import BROKEN, NO_DOCUMENT, TOO_LONG, BadLine, Entry, Source
 from miqps.formats.har_elements import elements
-from miqps.formats.visits import page, visit
+from miqps.formats.visits import document_of, page, visit
 from miqps.observation import Document
 
 _ANY = "http://a.example/"
@@ -49,35 +48,32 @@ def _entry(number: int, entry: Any) -> Entry | BadLine:
     if not is_html(content_type):
         return BadLine(number, NO_DOCUMENT)
     response_headers["Content-Type"] = content_type
-    request_headers = _headers(entry, "request")
     reason, visited = visit(
-        http.Request.make("GET", _ANY, headers=request_headers),
+        http.Request.make("GET", _ANY, headers=_headers(entry, "request")),
         http.Response.make(status, b"", response_headers),
         _text(entry, "_resourceType"),
     )
     if reason:
         return BadLine(number, reason)
-    cookies_sent = "Cookie" in request_headers or bool(_at(entry, "request", "cookies"))
-    document = _document(entry, status, content_type, cookies_sent)
+    document = _document(entry, status, content_type)
     seen = times.of_iso(_at(entry, "startedDateTime"))
     return page(number, url, document, visited=visited, seen=seen)
 
 
-def _document(entry: Any, status: int, content_type: str, cookies_sent: bool) -> Document | None:
-    text = _at(entry, "response", "content", "text")
-    if not isinstance(text, str) or not text:
-        return None
+def _document(entry: Any, status: int, content_type: str) -> Document | None:
+    text = _text(entry, "response", "content", "text")
     if _at(entry, "response", "content", "encoding") == "base64":
         try:
             # An overlong text was cut, perhaps in the middle of a group of four.
             body = base64.b64decode(text[: len(text) // 4 * 4])
-        except (binascii.Error, ValueError):
+        except ValueError:
             return None
     else:
         # It was decoded already, whatever the header says.
         body = text.encode(errors="replace")
         content_type = f"{content_type.partition(';')[0].strip()}; charset=utf-8"
-    return Document(status, content_type, body[:LONGEST], cookies_sent)
+    cookies_sent = "Cookie" in _headers(entry, "request") or bool(_at(entry, "request", "cookies"))
+    return document_of(status, content_type, body, cookies_sent=cookies_sent)
 
 
 def _headers(entry: Any, side: str) -> http.Headers:

@@ -28,7 +28,8 @@ _RUN_INSIDE = re.compile(
     rb"(?:%b|\{(?:%b)*+\}|\[(?:%b)*+\])*+" % (_PLAIN, _PLAIN, _PLAIN), re.DOTALL
 )
 # What the last character before a cut may still lack: hex digits of an escape, bytes of a letter.
-_REST_OF_CHARACTER = re.compile(rb"[0-9a-fA-F]{0,4}[\x80-\xbf]{0,3}")
+_REST = re.compile(rb"[0-9a-fA-F\x80-\xbf]*+")
+_LONGEST_REST = 4
 _KEY = re.compile(rb'"([a-z]{1,20})"\s*:\s*\Z')
 _LONGEST_KEY = 512
 
@@ -109,20 +110,20 @@ class _Scan:
         """Go over a string that does not end in this piece of the text."""
         self._take(self._at + 1)
         size = 0
-        cut = False
+        rest = _LONGEST_REST
         while self._at < len(self._text) or self._fill():
             match = _IN_STRING.match(self._text, self._at)
             assert match
             end = match.end()
-            if size >= _LONGEST_STRING and not cut:
-                rest = _REST_OF_CHARACTER.match(self._text, self._at, end)
-                self._take(rest.end() if rest else self._at)
-                cut = True
             size += end - self._at
-            if cut:
-                self._at = end
-            else:
+            if size <= _LONGEST_STRING:
                 self._take(end)
+            else:
+                begun = _REST.match(self._text, self._at, min(end, self._at + rest))
+                assert begun
+                rest = rest - len(begun.group()) if begun.end() == end else 0
+                self._take(begun.end())
+                self._at = end
             if self._at == len(self._text):
                 continue
             if self._text[self._at] == _QUOTE:

@@ -54,7 +54,8 @@ class _Batch:
             self._lines[entry.url, entry.visited, entry.seen] += 1
             return
         # At once: pages are big, and what is found in them is small.
-        sighting = Sighting(entry.url, entry.visited, 1, entry.seen, entry.document, is_fit=True)
+        # Its URL may have no parameter: then only its links count.
+        sighting = Sighting(entry.url, entry.visited, 1, entry.seen, entry.document)
         self._read += sift(sighting, self._privacy, self._passed_over)
 
     def flush(self, store: Store, intake: Intake, also: Callable[[Database], None] | None) -> None:

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
-from miqps.eligibility import unfit
-from miqps.formats.columns import url_column
+from miqps.formats.columns import entry_of, url_column
 from miqps.formats.entry import BadLine, DamagedError, Entry, FormatError, Source
 
 _ROWS = 4_096
@@ -60,10 +59,9 @@ def _rows(source: Source, table: Any, arrow: Any) -> Iterator[Entry | BadLine]:
         raise FormatError(f"column {column!r} holds no text, so no URLs")
     number = 0
     for batch in table.iter_batches(_ROWS, columns=[column]):
-        for url in _values(batch.column(0)):
+        for value in _values(batch.column(0)):
             number += 1
-            reason = unfit(url.strip()) if url else "no URL in it"
-            yield BadLine(number, reason) if reason else Entry(number, url.strip())
+            yield entry_of(number, value)
 
 
 def _is_text(kind: Any, types: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mitmproxy import http
 
 from miqps.addon.navigation import not_recorded
+from miqps.bodies import LONGEST
 from miqps.eligibility import unfit
 from miqps.formats.entry import NO_DOCUMENT, BadLine, Entry
 from miqps.observation import Document
@@ -42,6 +43,17 @@ def page(
     if reason and (document is None or reason != _NO_PARAMETER):
         return BadLine(number, reason)
     return Entry(number, url, visited, seen, document)
+
+
+def document_of(
+    status: int, content_type: str, body: bytes | None, *, cookies_sent: bool
+) -> Document | None:
+    """The document of an answer; None when the file does not have its body."""
+    if not body:
+        return None
+    # Files may hold half letters, which nothing that reads a charset expects.
+    kind = content_type.encode("ascii", "replace").decode("ascii")
+    return Document(status, kind, body[:LONGEST], cookies_sent)
 
 
 def _visit(

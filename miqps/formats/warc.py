@@ -15,8 +15,8 @@ from warcio.bufferedreaders import ChunkedDataReader  # type: ignore[import-unty
 from warcio.limitreader import LimitReader  # type: ignore[import-untyped]
 from warcio.recordloader import ArcWarcRecordLoader  # type: ignore[import-untyped]
 
+from miqps.bodies import LONGEST, decoded, is_html
 from miqps.formats import times
-from miqps.formats.body import LONGEST, decoded, is_html
 from miqps.formats.entry import (
     BROKEN,
     ENDS_EARLY,
@@ -27,8 +27,7 @@ from miqps.formats.entry import (
     Source,
 )
 from miqps.formats.stream import PIECE, read_some
-from miqps.formats.visits import page
-from miqps.observation import Document
+from miqps.formats.visits import document_of, page
 
 _LONGEST_HEADERS = 1_024 * 1_024
 _BEGINS = b"WARC/"
@@ -101,10 +100,12 @@ def _entry(response: _Response, request: _Request | None) -> Entry | BadLine:
         return BadLine(response.number, "status")
     if response.content_type and not is_html(response.content_type):
         return BadLine(response.number, NO_DOCUMENT)
-    document = None
-    if response.body:
-        has_cookies = bool(request and request.has_cookies)
-        document = Document(response.status, response.content_type, response.body, has_cookies)
+    document = document_of(
+        response.status,
+        response.content_type,
+        response.body,
+        cookies_sent=bool(request and request.has_cookies),
+    )
     return page(response.number, response.url, document, seen=response.seen)
 
 
