@@ -13,10 +13,15 @@ _POOL = 50
 """Values from elsewhere that are kept a name and context: more are never tried."""
 
 
-def due(stored: StoredContext, *, again: bool) -> bool:
-    """Whether a context is to be judged: never judged, or left open and more is known now."""
+def due(stored: StoredContext, content_id: str, *, again: bool) -> bool:
+    """Whether a context is to be judged: never judged, or left open and more is known now.
+
+    What another content ID said does not count: it answered another question.
+    """
     if not stored.urls:
         return False
+    if stored.judged_by not in ("", content_id):
+        return True
     news = stored.urls > stored.judged_urls
     return again or not stored.judged_urls or (news and stored.undecided > 0)
 

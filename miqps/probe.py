@@ -22,6 +22,7 @@ from miqps.politeness import Turnstile
 from miqps.rules import deed, never_touch
 from miqps.settings import JUDGING, Judging
 from miqps.store import JournalEntry, Store, StoredContext
+from miqps.thumbnails import thumbnails
 from miqps.view import Render
 
 _PASSING = frozenset({"timeout", "crashed", "unreachable"})
@@ -40,6 +41,10 @@ class Plan:
 
     algorithm: str = "miqps"
     content_id: str = "visual"
+
+    browser: str = "chromium"
+    """Which one renders. Pages seen with another are not compared with these."""
+
     rules: Judging = JUDGING
     max_renders: int | None = None
     delay: float | None = None
@@ -135,7 +140,7 @@ class Prober:
         for site in self._plan.hosts or self._store.corpus.sites():
             self._store.corpus.learn_paths(site)
             stored = self._store.corpus.contexts(site)
-            due_now = [c for c in stored if due(c, again=self._plan.again)]
+            due_now = [c for c in stored if due(c, self._plan.content_id, again=self._plan.again)]
             if due_now:
                 chosen = due_now[: self._plan.rules.top_patterns]
                 queued = tasks(self._store, stored, chosen, frozenset(self._plan.off))
@@ -171,7 +176,10 @@ class Prober:
         while not active.missing:
             found = active.judge.next(active.pages)
             if isinstance(found, Judgement):
-                self._store.evidence.save(self._run, active.stored, found.trials, found.verdicts)
+                pictures = thumbnails(found.trials, active.pages)
+                self._store.evidence.save(
+                    self._run, active.stored, found.trials, found.verdicts, pictures
+                )
                 self._active.remove(active)
                 self.progress.judged += 1
                 self.progress.sites.add(active.stored.context.site)
@@ -200,8 +208,13 @@ class Prober:
         stored = self._store.journal.page(self._run, render.url, render.repeat)
         if stored is None:
             return None
+        try:
+            page = from_bytes(stored)
+        except ValueError:
+            # Written by another version: it is rendered again.
+            return None
         self.progress.shared += 1
-        return from_bytes(stored)
+        return page
 
     def _start_renders(self) -> float | None:
         """Hand the engine what may be rendered now; gives the seconds until more may be."""

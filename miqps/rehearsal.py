@@ -19,7 +19,8 @@ from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.service import Service
 
-from miqps.browser.driver import BrowserError, find_browser, find_driver, quiet_flags
+from miqps.browser.chromium_driver import find_browser, find_driver, quiet_flags
+from miqps.browser.driver import BrowserError
 
 ROOT = Path(__file__).resolve().parent.parent
 HOST = "127.0.0.1"

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from miqps import content_id as content_ids
 from miqps.browser import Browser, BrowserError
+from miqps.browser.choice import Choice, choose
 from miqps.engines.local import LocalEngine
 from miqps.mapping import MapError
 from miqps.planning import known_site
@@ -24,6 +27,14 @@ from miqps.store import Store, StoreError
 from miqps.summary import Summary, summarize
 
 
+def _content_id(context: click.Context, parameter: click.Parameter, name: str) -> str:
+    try:
+        content_ids.get(name)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+    return name
+
+
 @click.command(epilog="Example: scripts/probe.py shop.example --samples 6")
 @click.argument("hosts", nargs=-1, metavar="[HOST]...")
 @click.option("--db", default=DEFAULT_DB, show_default=True, help="The store to read and write.")
@@ -33,6 +44,15 @@ from miqps.summary import Summary, summarize
     default="miqps",
     show_default=True,
     help="miqps: the paper's, one parameter at a time, then all neutral ones together.",
+)
+@click.option(
+    "--content-id",
+    default="visual",
+    show_default=True,
+    metavar="NAME",
+    callback=_content_id,
+    help="What makes two pages the same: visual, dom, body, metadata, or one of another package."
+    " Contexts judged by another one are judged again.",
 )
 @click.option(
     "--samples",
@@ -63,6 +83,17 @@ from miqps.summary import Summary, summarize
     help="K: contexts a site, the most seen first.",
 )
 @click.option(
+    "--browser",
+    metavar="chromium|firefox|PATH",
+    help="What renders; without it MIQPS_BROWSER, then Chromium. A run that was cut off goes on"
+    " with the same browser only; what another one judged stays valid.",
+)
+@click.option(
+    "--grid",
+    metavar="URL",
+    help="A Selenium Grid, or any remote WebDriver with BiDi, that has the browsers.",
+)
+@click.option(
     "--browsers",
     type=click.IntRange(1, 64),
     default=2,
@@ -83,10 +114,13 @@ def main(
     hosts: tuple[str, ...],
     db: str,
     algorithm: str,
+    content_id: str,
     samples: int,
     threshold: float,
     min_samples: int,
     top_patterns: int,
+    browser: str | None,
+    grid: str | None,
     browsers: int,
     max_renders: int | None,
     rule_file: str | None,
@@ -107,16 +141,19 @@ def main(
     )
     try:
         rules = load_rules(rule_file, default_rules()) if rule_file else default_rules()
+        chosen = choose(browser, grid)
         with Store.open(db, create=False) as store:
             plan = Plan(
                 hosts=_sites(store, hosts),
                 algorithm=algorithm,
+                content_id=content_id,
+                browser=chosen.name,
                 rules=judging,
                 max_renders=max_renders,
                 again=again,
                 off=tuple(sorted(rules.off)),
             )
-            summary = _probe(store, plan, browsers)
+            summary = _probe(store, plan, chosen, browsers)
     except (StoreError, MapError, RulesError, BrowserError) as error:
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
@@ -146,8 +183,15 @@ def _sites(store: Store, hosts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sites)
 
 
-def _probe(store: Store, plan: Plan, browsers: int) -> Summary:
-    with LocalEngine(browsers, Browser) as engine, showing() as show:
+def _probe(store: Store, plan: Plan, chosen: Choice, browsers: int) -> Summary:
+    start = partial(
+        Browser,
+        chosen.binary,
+        kind=chosen.kind,
+        grid=chosen.grid,
+        needs=content_ids.get(plan.content_id).needs,
+    )
+    with LocalEngine(browsers, start) as engine, showing() as show:
         prober = Prober(store, engine, plan, show)
         run = prober.run()
     return summarize(store, prober.progress, publish(store, run, plan.rules))

@@ -60,7 +60,8 @@ make_environment() {
 has_browser() {
     .venv/bin/python -c '
 import sys
-from miqps.browser.driver import BrowserError, find_browser
+from miqps.browser.chromium_driver import find_browser
+from miqps.browser.driver import BrowserError
 try:
     find_browser()
 except BrowserError as error:

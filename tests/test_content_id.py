@@ -29,7 +29,9 @@ def same(a: Page, b: Page) -> bool:
 
 def test_get() -> None:
     assert VISUAL.name == "visual"
-    with pytest.raises(ValueError, match="no content ID 'smell'; there are: visual"):
+    with pytest.raises(
+        ValueError, match="no content ID 'smell'; there are: body, dom, metadata, visual"
+    ):
         get("smell")
 
 
@@ -53,6 +55,21 @@ def test_an_inserted_leaf_shifts_nothing(words: list[str], at: int) -> None:
     pairs = align(before, after)
     assert len(pairs) == len(before)
     assert all(before[i].text == after[j].text for i, j in pairs)
+
+
+def test_lines_that_say_other_things_are_still_the_same_lines() -> None:
+    before = listing("first", "oak 5", "elm 7", "ash 9", "last")
+    after = listing("first", "elm 7", "fir 4", "oak 5", "last")
+    assert align(before, after) == [(n, n) for n in range(6)]
+
+
+def test_a_line_that_is_inserted_does_not_make_all_others_say_other_things() -> None:
+    rows = [f"row {n}" for n in range(12)]
+    before = listing("first", *rows, "last")
+    after = listing("first", "advert", *rows[:-1], "last")
+    pairs = dict(align(before, after))
+    assert all(before[i].text == after[j].text for i, j in pairs.items())
+    assert len(pairs) == len(before) - 1
 
 
 def test_long_equal_stretches_are_matched_in_time() -> None:

@@ -113,6 +113,41 @@ def test_what_was_judged_is_left_alone_until_more_is_known(store: Store) -> None
     assert probe(store, Imagined(reads("id")), again=True).progress.judged == 1
 
 
+def test_what_another_content_id_said_does_not_count(store: Store) -> None:
+    add(store, *VISITS)
+    probe(store, Imagined(reads("id")), content_id="visual")
+    assert published(store)["/p", "utm_source"] == "neutral"
+    probe(store, by_dom := Imagined(reads("id", "utm_source")), content_id="dom")
+    assert by_dom.log
+    assert published(store)["/p", "utm_source"] == "important"
+    assert not probe(store, Imagined(reads()), content_id="dom").progress.contexts
+    (context,) = store.corpus.contexts("shop.example")
+    assert context.judged_by == "dom"
+    assert not [t for t in store.evidence.trials(context.id) if "utm_source" in t.removed
+                and t.outcome == "same"]  # fmt: skip
+
+
+def test_a_run_goes_on_only_with_the_same_content_id(store: Store) -> None:
+    add(store, *VISITS)
+    first = Imagined(reads("id"))
+    probe(store, first, max_renders=4, content_id="visual")
+    other = Imagined(reads("id"))
+    probe(store, other, max_renders=4, content_id="dom")
+    assert set(first.log) & set(other.log), "nothing of the other run's pages was used"
+
+
+def test_a_page_that_cannot_be_read_any_more_is_rendered_again(store: Store) -> None:
+    add(store, *VISITS)
+    first = Imagined(reads("id"))
+    probe(store, first, max_renders=6)
+    with store._file.writing() as db:
+        db.execute("UPDATE renders SET page = x'00'")
+    second = Imagined(reads("id"))
+    probe(store, second)
+    assert set(first.log) <= set(second.log)
+    assert published(store)["/p", "utm_source"] == "neutral"
+
+
 def test_an_open_context_is_judged_again_when_more_is_known(store: Store) -> None:
     add(store, *VISITS[:2])
     probe(store, Imagined(reads("id")))

@@ -46,6 +46,13 @@ def test_wrong_usage_is_exit_2(script, tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr
 
 
+def test_an_unknown_content_id_is_one_line(script, db: Path, tmp_path: Path) -> None:
+    done = script("probe.py", "--db", db, "--content-id", "smell", cwd=tmp_path)
+    (line,) = said(done.stderr)
+    assert done.returncode == 2
+    assert line.endswith("no content ID 'smell'; there are: body, dom, metadata, visual")
+
+
 def test_a_database_that_cannot_be_used_is_one_line(script, tmp_path: Path) -> None:
     text = tmp_path / "text.db"
     text.write_text("no database\n" * 100)
@@ -116,6 +123,29 @@ def test_without_a_browser_it_says_what_to_do(
 ) -> None:
     monkeypatch.setenv(variable, value)
     done = script("probe.py", "--db", db, cwd=tmp_path)
+    (line,) = said(done.stderr)
+    assert done.returncode == 1
+    assert expected in line
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--browser", "/nowhere/it"], "no browser at /nowhere/it"),
+        (["--browser", "/bin/true"], "is no Chrome or Chromium"),
+        (["--grid", "grid"], "'grid' is no address of a grid"),
+        (["--grid", "http://a:b@127.0.0.1:4"], "no chromium from the grid at http://127.0.0.1:4: "),
+        (
+            ["--grid", "http://127.0.0.1:4", "--browser", "firefox"],
+            "no firefox from the grid at http://127.0.0.1:4: ",
+        ),
+        (["--grid", "http://127.0.0.1:4", "--browser", "/bin/it"], "a grid has its own browsers"),
+    ],
+)
+def test_a_browser_that_cannot_be_had_is_one_line(
+    script, db: Path, tmp_path: Path, options: list[str], expected: str
+) -> None:
+    done = script("probe.py", "--db", db, *options, cwd=tmp_path)
     (line,) = said(done.stderr)
     assert done.returncode == 1
     assert expected in line

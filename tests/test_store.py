@@ -278,6 +278,7 @@ SCHEMA = {
     "runs": "id started finished settings renders shared",
     "site_summary": "site contexts urls hits neutral important undecided",
     "sites": "id site open_prefixes first_seen last_seen",
+    "thumbnails": "id trial_id kind image",
     "trials": "id run_id context_id url removed outcome reason blamed look swapped",
     "urls": "id context_id url hits visited redacted last_seen",
     "verdicts": "context_id name decision reason samples distinct_values mismatches run_id decided",

@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import select
 import socket
+import ssl
 import time
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -36,13 +38,24 @@ class Connection:
     Args:
         url: the session's webSocketUrl.
         timeout: seconds to wait for the connection itself.
+        headers: what else the other side wants to be told.
+        remote: whether the browser may be on another machine, behind a proxy and TLS.
     """
 
-    def __init__(self, url: str, timeout: float = 10.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        timeout: float = 10.0,
+        *,
+        headers: Mapping[str, str] | None = None,
+        remote: bool = False,
+    ) -> None:
         place = urlsplit(url)
         try:
-            # A socket of its own, because HTTP_PROXY is not for this connection.
-            plain = socket.create_connection((place.hostname, place.port), timeout)
+            plain = None
+            if not remote:
+                # A socket of its own, because HTTP_PROXY is not for this connection.
+                plain = socket.create_connection((place.hostname, place.port), timeout)
             # Chromedriver refuses connections that carry an Origin.
             # Checking a picture's base64 for UTF-8, in Python, takes longer than making it.
             self._socket = websocket.create_connection(
@@ -51,8 +64,9 @@ class Connection:
                 suppress_origin=True,
                 skip_utf8_validation=True,
                 socket=plain,
+                header=dict(headers or {}),
             )
-        except (OSError, websocket.WebSocketException) as error:
+        except (OSError, ValueError, websocket.WebSocketException) as error:
             raise Gone(str(error)) from error
         self._last = 0
         self._answers: dict[int, dict[str, Any]] = {}
@@ -101,7 +115,7 @@ class Connection:
         """Takes in one message; False when none came before `until`."""
         wait = max(0.0, until - time.monotonic())
         try:
-            if not select.select([self._socket], [], [], wait)[0]:
+            if not self._here() and not select.select([self._socket], [], [], wait)[0]:
                 return False
             text = self._socket.recv()
         except websocket.WebSocketTimeoutException as error:
@@ -116,6 +130,11 @@ class Connection:
         elif message.get("type") == "event":
             self.events.append(message)
         return True
+
+    def _here(self) -> bool:
+        """Whether TLS has taken in more than was asked for: `select` does not see that."""
+        inner = self._socket.sock
+        return isinstance(inner, ssl.SSLSocket) and inner.pending() > 0
 
     def forget(self) -> None:
         """Drops events and answers nobody waits for."""

@@ -1,4 +1,4 @@
-"""Renders URLs in Chromium: each in a clean profile, each ending in a `Page`, whatever happens."""
+"""Renders URLs in a browser: each in a clean profile, each ending in a `Page`, whatever happens."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from miqps import __version__
-from miqps.browser import bidi, driver, outcome
-from miqps.browser.driver import BrowserError
+from miqps.browser import bidi, chromium_driver, firefox_driver, grid, outcome
+from miqps.browser.driver import BrowserError, Driver, Kind
 from miqps.browser.limits import Limits
 from miqps.browser.visit import Restless, Seen, Visit
 from miqps.browser.watch import EVENTS, Crashed
-from miqps.page import Outcome, Page
+from miqps.page import PARTS, USUAL, Outcome, Page, Part
 from miqps.settings import PROBER_TOKEN
 
 __all__ = ["Browser", "BrowserError"]
@@ -22,7 +22,7 @@ _DAY = 86_400
 
 
 class Browser:
-    """One Chromium, started when it is first needed and replaced when it dies.
+    """One browser, started when it is first needed and replaced when it dies.
 
     For one thread at a time. Every visit has a profile of its own, so no cookie, cache, storage or
     service worker of one is seen by another.
@@ -30,15 +30,32 @@ class Browser:
     Args:
         binary: the browser's path; without it MIQPS_BROWSER, then the system's.
         limits: where a visit ends whatever the page does.
+        kind: what it is.
+        grid: the URL of a remote WebDriver that has the browsers; without it they run here.
+        needs: what is wanted of a page beside its leaves.
 
     Raises:
         BrowserError: there is no browser, or it does not start.
+        ValueError: a page has no such part.
     """
 
-    def __init__(self, binary: str | None = None, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        binary: str | None = None,
+        limits: Limits | None = None,
+        *,
+        kind: Kind = "chromium",
+        grid: str | None = None,
+        needs: frozenset[Part] = USUAL,
+    ) -> None:
+        if not needs <= PARTS:
+            raise ValueError(f"a page has no part {', '.join(sorted(needs - PARTS))}")
+        self._needs = needs
         self._binary = binary
         self._limits = limits or Limits()
-        self._driver: driver.Driver | None = None
+        self._kind = kind
+        self._grid = grid
+        self._driver: Driver | None = None
         self.phases: dict[str, float] = {}
         """Milliseconds by step of the last render."""
         self._start()
@@ -57,7 +74,7 @@ class Browser:
     def close(self) -> None:
         """Ends the browser; a later render starts another."""
         if self._driver is not None:
-            driver.stop(self._driver)
+            self._driver.stop()
             self._driver = None
 
     def render(self, url: str) -> Page:
@@ -79,7 +96,7 @@ class Browser:
         return self._visit(url, begun)
 
     def _visit(self, url: str, begun: float) -> Page:
-        visit = Visit(self._start(), self._limits)
+        visit = Visit(self._start(), self._limits, self._needs)
         # The page's clock shows the day's beginning: dates are right, and equal all day.
         base = int(time.time()) // _DAY * _DAY * 1000
         named: Outcome
@@ -104,27 +121,33 @@ class Browser:
         self.phases = dict(seen.phases)
         return _page(url, seen, begun)
 
-    def _start(self) -> bidi.Connection:
+    def _start(self) -> Driver:
         if self._driver is None:
-            self._driver = driver.start(self._binary)
+            self._driver = self._begin()
             try:
                 _introduce(self._driver)
             except (bidi.Late, bidi.Gone, bidi.BidiError) as error:
                 self._kill()
-                raise BrowserError(f"the browser is not one that can be used: {error}") from error
-        return self._driver.connection
+                raise BrowserError(f"the browser cannot be used, is it too old? {error}") from error
+        return self._driver
+
+    def _begin(self) -> Driver:
+        if self._grid is not None:
+            return grid.start(self._grid, self._kind)
+        start = chromium_driver.start if self._kind == "chromium" else firefox_driver.start
+        return start(self._binary)
 
     def _kill(self) -> None:
         if self._driver is not None:
-            driver.stop(self._driver, kill=True)
+            self._driver.stop(kill=True)
             self._driver = None
 
 
-def _introduce(running: driver.Driver) -> None:
+def _introduce(running: Driver) -> None:
     """Sets what holds for all visits of a browser: its name, no downloads, the events wanted."""
     until = time.monotonic() + 15
     call = running.connection.call
-    call("session.subscribe", until, events=list(EVENTS))
+    call("session.subscribe", until, events=[*EVENTS, *running.events])
     call("browser.setDownloadBehavior", until, downloadBehavior={"type": "denied"})
     context = call("browsingContext.getTree", until)["contexts"][0]["context"]
     answer = call(
@@ -141,20 +164,26 @@ def _introduce(running: driver.Driver) -> None:
 def _page(url: str, seen: Seen, begun: float) -> Page:
     named, reason = outcome.name(seen.sight)
     # What is not the page must not be compared with anything, so it is not handed on.
-    shown = named in ("seen", "redirected")
+    found = seen.found if named in ("seen", "redirected") else None
     return Page(
         url,
         named,
         reason,
         status=seen.sight.status,
         final_url=seen.sight.final_url,
+        hops=seen.hops,
         title=seen.sight.title,
-        leaves=seen.sight.leaves if shown else (),
-        pixels=seen.pixels if shown else None,
+        leaves=seen.sight.leaves if found else (),
+        pixels=found.pixels if found else None,
+        metadata=found.metadata if found else None,
+        dom=found.dom if found else (),
+        body=found.body if found else None,
         height=seen.height,
         cookies=seen.cookies,
         retry_after=outcome.retry_after(seen.retry_after, time.time()),
+        errors=seen.errors,
         milliseconds=_since(begun),
+        phases=seen.phases,
     )
 
 

@@ -163,6 +163,7 @@ SCRIPT = r"""
     const pseudo = (which) => {
       const own = getComputedStyle(el, which);
       if (!shown || own.content === "none" || own.content === "normal") return;
+      if (own.content === "-moz-alt-content") return;
       if (own.display === "none") return;
       add(path + "/" + which, short(images(own.content, cut)),
         ink(own, opacity) + paint(own, opacity, cut), ...size);

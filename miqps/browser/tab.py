@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from miqps.browser import bidi
@@ -23,45 +23,48 @@ class Tab:
         self._connection = connection
         self._until = until
         self._answer = answer
-        self._profile = ""
-        self._session = ""
+        self.profile = ""
+        """Its user context."""
         self.watch = Watch()
 
-    def open(self, preload: str, overrides: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+    @property
+    def context(self) -> str:
+        """Its browsing context."""
+        return self.watch.context
+
+    def open(self, preload: str, prepare: Callable[[], list[int]]) -> None:
         """Makes the profile and the tab, and sets what must stand before the first byte.
 
         Args:
             preload: a function to run before any script of any document.
-            overrides: commands of Chromium's own protocol.
+            prepare: sends what else must stand, gives the commands to wait for.
         """
         self._connection.forget()
-        self._profile = self.call("browser.createUserContext")["userContext"]
-        made = self.call("browsingContext.create", type="tab", userContext=self._profile)
-        context: str = made["context"]
-        self.watch.context = context
-        script = self._connection.send(
-            "script.addPreloadScript", functionDeclaration=preload, contexts=[context]
+        self.profile = self.call("browser.createUserContext")["userContext"]
+        made = self.call("browsingContext.create", type="tab", userContext=self.profile)
+        self.watch.context = made["context"]
+        script = self.send(
+            "script.addPreloadScript", functionDeclaration=preload, contexts=[self.context]
         )
-        self._session = self.call("goog:cdp.getSession", context=context)["session"]
-        # All at once: six commands, one wait.
-        commands = [self._send_cdp(method, params) for method, params in overrides]
-        for command in (script, *commands):
-            self._wait(command, self._soon())
+        for command in (script, *prepare()):
+            self.wait(command)
 
     def close(self) -> None:
         """Throws the profile away, with all that the visit left in it."""
-        if self._profile:
-            self.call("browser.removeUserContext", userContext=self._profile)
+        if self.profile:
+            self.call("browser.removeUserContext", userContext=self.profile)
+
+    def send(self, method: str, /, **params: Any) -> int:
+        """Sends a WebDriver BiDi command without waiting; gives its number, for `wait`."""
+        return self._connection.send(method, **params)
+
+    def wait(self, command: int) -> dict[str, Any]:
+        """The answer to a command."""
+        return self._wait(command, self._soon())
 
     def call(self, method: str, /, **params: Any) -> dict[str, Any]:
         """Sends a WebDriver BiDi command and waits for its answer."""
-        return self._wait(self._connection.send(method, **params), self._soon())
-
-    def cdp(self, method: str, /, **params: Any) -> dict[str, Any]:
-        """Sends a command of Chromium's own protocol and waits for its answer."""
-        answer = self._wait(self._send_cdp(method, params), self._soon())
-        result: dict[str, Any] = answer.get("result") or {}
-        return result
+        return self.wait(self.send(method, **params))
 
     def run(self, function: str, *numbers: int, world: str | None = None, frame: str = "") -> Any:
         """Calls a JavaScript function, waits for its promise, gives its plain value.
@@ -72,7 +75,7 @@ class Tab:
             world: the name of a world apart from the page's scripts; None is the page's own.
             frame: one of `frames`; "" is the page itself.
         """
-        target = {"context": frame or self.watch.context} | ({"sandbox": world} if world else {})
+        target = {"context": frame or self.context} | ({"sandbox": world} if world else {})
         answer = self.call(
             "script.callFunction",
             functionDeclaration=function,
@@ -86,7 +89,7 @@ class Tab:
 
     def frames(self) -> list[str]:
         """All frames inside of the page, those of other sites too."""
-        tree = self.call("browsingContext.getTree", root=self.watch.context)["contexts"]
+        tree = self.call("browsingContext.getTree", root=self.context)["contexts"]
         found: list[str] = []
         todo = list(tree[0].get("children") or ())
         while todo:
@@ -99,23 +102,18 @@ class Tab:
         """Starts to load a URL; what becomes of it is in `watch`."""
         until = min(until, self._until)
         command = self._connection.send(
-            "browsingContext.navigate", context=self.watch.context, url=url, wait="none"
+            "browsingContext.navigate", context=self.context, url=url, wait="none"
         )
         try:
             self._wait(command, until)
         except bidi.BidiError as error:
-            self.watch.failure = self.watch.failure or str(error)
+            self.watch.failure = self.watch.failure or str(error).removeprefix("Error: ")
 
     def pump(self, until: float) -> bool:
         """Takes in what the browser says next; False when it said nothing before `until`."""
         came = self._connection.pump(min(until, self._until))
         self._take()
         return came
-
-    def _send_cdp(self, method: str, params: Mapping[str, Any]) -> int:
-        return self._connection.send(
-            "goog:cdp.sendCommand", method=method, params=params, session=self._session
-        )
 
     def _wait(self, command: int, until: float) -> dict[str, Any]:
         """The answer to a command; a page that crashes meanwhile does not keep anybody waiting."""
@@ -130,4 +128,9 @@ class Tab:
     def _take(self) -> None:
         events = self._connection.events
         while events:
-            self.watch.take(events.popleft())
+            event = events.popleft()
+            if event["method"] == "network.authRequired" and event["params"].get("isBlocked"):
+                # Nobody is there to answer: the page that comes without a password is shown.
+                request = event["params"]["request"]["request"]
+                self.send("network.continueWithAuth", request=request, action="cancel")
+            self.watch.take(event)

@@ -13,14 +13,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from miqps.browser import bidi, deterministic, leaves, window
+from miqps.browser import answer, bidi, console, deterministic, leaves, reading, window
+from miqps.browser.driver import Driver
 from miqps.browser.limits import Limits
 from miqps.browser.outcome import Sight
+from miqps.browser.reading import WORLD, Found
 from miqps.browser.tab import Tab
-from miqps.page import Pixels
-
-_WORLD = "miqps"
-"""Where the scripts that read run, apart from the page's."""
+from miqps.page import USUAL, Hop, Part
 
 
 class Restless(Exception):  # noqa: N818 - it names what happened
@@ -32,25 +31,29 @@ class Seen:
     """All that a visit brought home."""
 
     sight: Sight
-    pixels: Pixels | None = None
+    hops: tuple[Hop, ...]
+    errors: tuple[str, ...]
+    phases: Mapping[str, float]
+    """Milliseconds by step."""
+    found: Found | None = None
     height: int = 0
     """CSS px of the whole page."""
     cookies: Mapping[str, str] = field(default_factory=dict)
     retry_after: str | None = None
-    phases: Mapping[str, float] = field(default_factory=dict)
-    """Milliseconds by step."""
 
 
 class Visit:
     """A visit under way.
 
     Args:
-        connection: the browser's.
+        driver: the browser.
         limits: where it ends.
+        parts: what is wanted of the page beside its leaves.
     """
 
-    def __init__(self, connection: bidi.Connection, limits: Limits) -> None:
+    def __init__(self, driver: Driver, limits: Limits, parts: frozenset[Part] = USUAL) -> None:
         self._limits = limits
+        self._parts = parts
         self._until = time.monotonic() + limits.render
         self._idle = limits.idle
         self._window = window.HEIGHT
@@ -59,7 +62,8 @@ class Visit:
         self._frames: list[str] = []
         self._phases: dict[str, float] = {}
         self._mark = time.monotonic()
-        self._tab = Tab(connection, self._until, limits.answer)
+        self._tab = Tab(driver.connection, self._until, limits.answer)
+        self._powers = driver.powers(self._tab)
         self._watch = self._tab.watch
 
     def see(self, url: str, base: int) -> Seen:
@@ -74,9 +78,9 @@ class Visit:
             Crashed, Gone, BidiError: page or browser went down.
         """
         watch = self._watch
-        self._tab.open(
-            deterministic.preload(base, self._limits.page_time, self._limits.leap), window.OVERRIDES
-        )
+        clock = deterministic.preload(base, self._limits.page_time, self._limits.leap)
+        self._tab.open(f"() => {{ ({console.PRELOAD})(); ({clock})(); }}", self._powers.prepare)
+        kept = answer.keep(self._tab) if "body" in self._parts else ""
         self._phase("profile")
         self._load(url)
         self._phase("navigation")
@@ -86,26 +90,20 @@ class Visit:
         self._phase("settle")
         if watch.ended:
             return self._seen(self._sight(url, url))
-        reading, pixels = self._capture(height)
-        found = self._tab.cdp("Network.getAllCookies")["cookies"]
-        cookies = {f"{each['name']}@{each['domain']}": each["value"] for each in found}
-        stored = json.loads(str(self._tab.run(leaves.STORED, world=_WORLD)))
+        found = self._capture(height, kept)
+        cookies = dict(self._powers.cookies())
+        stored = json.loads(str(self._tab.run(leaves.STORED, world=WORLD)))
         cookies |= {f"{name}@localStorage": value for name, value in stored}
         self._phase("cookies")
-        return self._seen(self._sight(url, reading.href, reading, pixels), pixels, height, cookies)
+        return self._seen(self._sight(url, found.shown.href, found), found, height, cookies)
 
     def close(self) -> None:
         """Throws the profile away, with all that the visit left in it."""
         self._tab.close()
 
-    def _sight(
-        self,
-        asked: str,
-        final_url: str,
-        reading: leaves.Reading | None = None,
-        pixels: Pixels | None = None,
-    ) -> Sight:
+    def _sight(self, asked: str, final_url: str, found: Found | None = None) -> Sight:
         watch = self._watch
+        shown = found.shown if found else None
         return Sight(
             asked=asked,
             final_url=final_url,
@@ -114,21 +112,23 @@ class Visit:
             failure=watch.failure,
             download=watch.download,
             dialog=watch.dialog,
-            title=reading.title if reading else "",
-            leaves=reading.leaves if reading else (),
-            passwords=reading.passwords if reading else 0,
-            uniform=pixels is not None and bool((pixels == pixels[0, 0]).all()),
+            title=shown.title if shown else "",
+            leaves=shown.leaves if shown else (),
+            passwords=shown.passwords if shown else 0,
+            uniform=found is not None and found.uniform,
         )
 
     def _seen(
         self,
         sight: Sight,
-        pixels: Pixels | None = None,
+        found: Found | None = None,
         height: int = 0,
         cookies: Mapping[str, str] | None = None,
     ) -> Seen:
-        after = self._watch.headers.get("retry-after")
-        return Seen(sight, pixels, height, cookies or {}, after, self._phases)
+        watch = self._watch
+        after = watch.headers.get("retry-after")
+        hops, errors = tuple(watch.hops.values()), tuple(watch.errors)
+        return Seen(sight, hops, errors, self._phases, found, height, cookies or {}, after)
 
     def _phase(self, name: str) -> None:
         now = time.monotonic()
@@ -265,36 +265,27 @@ class Visit:
 
     def _resize(self, height: int) -> None:
         self._window = height
-        self._tab.cdp("Emulation.setDeviceMetricsOverride", **window.metrics(height))
+        self._powers.resize(height)
 
     def _measure(self) -> tuple[bool, int]:
-        refresh, height = str(self._tab.run(window.MEASURE, world=_WORLD)).split()
+        refresh, height = str(self._tab.run(window.MEASURE, world=WORLD)).split()
         return refresh == "true", int(height)
 
-    def _capture(self, height: int) -> tuple[leaves.Reading, Pixels]:
-        """Reads the leaves and takes the picture, with nothing changing in between."""
+    def _capture(self, height: int, kept: str) -> Found:
+        """Reads the page and takes the picture, with nothing changing in between."""
+        high = min(height, self._limits.height)
         for _ in range(4):
-            limits = (leaves.MOST, leaves.LONGEST, window.WIDTH)
-            text = str(self._tab.run(leaves.SCRIPT, *limits, world=_WORLD))
+            said = reading.read(self._tab, self._parts)
             self._phase("leaves")
-            data = self._shoot(height)
-            changes = self._tab.run(leaves.CHANGES, world=_WORLD)
+            wanted = reading.needs_picture(said, self._parts)
+            shots = self._powers.shoot(high) if wanted else []
+            changes = self._tab.run(leaves.CHANGES, world=WORLD)
             self._phase("capture")
             if not changes:
                 break
             self._pass(100)
-        pixels = window.decode(data)
+        body = answer.body(self._tab, kept)
+        pixels = self._powers.decode(shots) if shots else None
+        found = reading.found(said, pixels, body, self._parts)
         self._phase("decode")
-        return leaves.parse(text), pixels
-
-    def _shoot(self, height: int) -> str:
-        """The picture of the page, as base64; beyond the window not by one shot's chance."""
-        beyond = height > self._window
-        shot = window.shot(min(height, self._limits.height), beyond=beyond)
-        data, before = "", None
-        for _ in range(5 if beyond else 1):
-            data = str(self._tab.cdp("Page.captureScreenshot", **shot)["data"])
-            if data == before:
-                break
-            before = data
-        return data
+        return found

@@ -1,10 +1,9 @@
-"""The window pages are seen through: its size, its pretences, and the picture it gives."""
+"""The window pages are seen through: its size, and the picture it gives."""
 
 from __future__ import annotations
 
 import base64
 import io
-from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -36,43 +35,17 @@ WAKE = r"""
 """
 
 
-def metrics(height: int) -> dict[str, Any]:
-    """The parameters that make the window so many CSS px high."""
-    return {"width": WIDTH, "height": height, "deviceScaleFactor": 1, "mobile": False}
-
-
-OVERRIDES: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("Emulation.setDeviceMetricsOverride", metrics(HEIGHT)),
-    ("Emulation.setTimezoneOverride", {"timezoneId": "UTC"}),
-    (
-        "Emulation.setEmulatedMedia",
-        {
-            "features": [
-                {"name": "prefers-color-scheme", "value": "light"},
-                {"name": "prefers-reduced-motion", "value": "reduce"},
-            ]
-        },
-    ),
-)
-
-
 def whole(height: int) -> int:
     """The height in whole blocks: half a block would be a blend with what is below the page."""
     return -(-height // SCALE) * SCALE
 
 
-def shot(height: int, *, beyond: bool) -> dict[str, Any]:
-    """The parameters that capture so many CSS px of the page, also `beyond` the window."""
-    clip = {"x": 0, "y": 0, "width": WIDTH, "height": whole(height), "scale": 1 / SCALE}
-    return {
-        "format": "png",
-        "optimizeForSpeed": True,
-        "captureBeyondViewport": beyond,
-        "clip": clip,
-    }
+def decode(data: str, times: int = 1) -> Pixels:
+    """The picture in a base64 PNG: (height, width, 3), RGB.
 
-
-def decode(data: str) -> Pixels:
-    """The picture in a base64 PNG: (height, width, 3), RGB."""
+    Args:
+        data: the picture.
+        times: pixels that become one, each way, by their mean.
+    """
     with Image.open(io.BytesIO(base64.b64decode(data))) as image:
-        return np.array(image.convert("RGB"), dtype=np.uint8)
+        return np.array(image.convert("RGB").reduce(times), dtype=np.uint8)

@@ -1,12 +1,23 @@
-"""When two pages are the same content: one small protocol, one file for each answer to it."""
+"""When two pages are the same content: one small protocol, one file for each answer to it.
+
+Another package adds its own by an entry point in the group `miqps.content_ids`, whose value is a
+class that can be called without arguments and answers to the protocol.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from importlib.metadata import EntryPoint, entry_points
+from typing import Protocol, cast
 
-from miqps.page import Page
+from miqps.page import PARTS, Page, Part
+
+GROUP = "miqps.content_ids"
+
+_OWN = {
+    name: EntryPoint(name, f"miqps.content_id.{name}:{name.capitalize()}", GROUP)
+    for name in ("visual", "dom", "body", "metadata")
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +36,8 @@ class ContentId(Protocol):
     """A way to tell whether two URLs show the same content."""
 
     name: str
+    needs: frozenset[Part]
+    """What it looks at of a page, beside what every page has."""
 
     def of(self, page: Page, *repeats: Page) -> Identity:
         """One URL's identity.
@@ -43,21 +56,21 @@ class ContentId(Protocol):
         ...
 
 
-def _visual() -> ContentId:
-    from miqps.content_id.visual import Visual
-
-    return Visual()
-
-
-_KNOWN: dict[str, Callable[[], ContentId]] = {"visual": _visual}
-
-
 def get(name: str) -> ContentId:
     """The content ID of that name.
 
     Raises:
-        ValueError: there is none of that name.
+        ValueError: there is none of that name, or the package that has it does not work.
     """
-    if name not in _KNOWN:
-        raise ValueError(f"no content ID {name!r}; there are: {', '.join(sorted(_KNOWN))}")
-    return _KNOWN[name]()
+    known = {each.name: each for each in entry_points(group=GROUP)} | _OWN
+    if name not in known:
+        raise ValueError(f"no content ID {name!r}; there are: {', '.join(sorted(known))}")
+    try:
+        found = cast(ContentId, known[name].load()())
+        if not found.needs <= PARTS:
+            raise ValueError(f"a page has no part {', '.join(sorted(found.needs - PARTS))}")
+        return found
+    except Exception as error:
+        # Somebody else's package: whatever is wrong with it, it is one line here.
+        said = str(error).partition("\n")[0] or type(error).__name__
+        raise ValueError(f"content ID {name!r} ({known[name].value}) fails: {said}") from error

@@ -32,11 +32,63 @@ def align(a: Sequence[Leaf], b: Sequence[Leaf]) -> Pairs:
     places_a, places_b = [place(leaf.path) for leaf in a], [place(leaf.path) for leaf in b]
     exact_a = [(where, leaf.text, leaf.style) for where, leaf in zip(places_a, a, strict=True)]
     exact_b = [(where, leaf.text, leaf.style) for where, leaf in zip(places_b, b, strict=True)]
+    return _straightened(a, b, pair(exact_a, exact_b, places_a, places_b))
+
+
+def _straightened(a: Sequence[Leaf], b: Sequence[Leaf], found: Pairs) -> Pairs:
+    """The pairs, but place by place where that explains a stretch nearly as well.
+
+    Of four suggestions two may be the same ones on other lines: matched by their words they leave
+    others over, which come and go. But the four lines are always there, and only say other things.
+    """
+    straight: Pairs = []
+    stretch: Pairs = []
+    i = j = 0
+    for x, y in [*found, (len(a), len(b))]:
+        is_end = x == len(a)
+        if not is_end and a[x][:3] != b[y][:3]:
+            stretch.append((x, y))
+            continue
+        straight += _straight_stretch(a, b, stretch, range(i, x), range(j, y))
+        if not is_end:
+            straight.append((x, y))
+        stretch, i, j = [], x + 1, y + 1
+    return straight
+
+
+def _straight_stretch(
+    a: Sequence[Leaf], b: Sequence[Leaf], found: Pairs, here: range, there: range
+) -> Pairs:
+    if len(here) != len(there) or len(found) == len(here):
+        return found
+    by_place = list(zip(here, there, strict=True))
+    if any(place(a[i].path) != place(b[j].path) for i, j in by_place):
+        return found
+    left_over = len(here) + len(there) - 2 * len(found)
+    moved = sum(a[i][1:3] != b[j][1:3] for i, j in found)
+    differ = sum(a[i][1:3] != b[j][1:3] for i, j in by_place)
+    return by_place if differ <= 2 * (left_over + moved) else found
+
+
+def pair(
+    exact_a: Sequence[Hashable],
+    exact_b: Sequence[Hashable],
+    places_a: Sequence[Hashable],
+    places_b: Sequence[Hashable],
+) -> Pairs:
+    """Index pairs of things that are equal, and between those of things in the same kind of place.
+
+    Args:
+        exact_a: what each thing on one side is, with its place.
+        exact_b: the same of the other side.
+        places_a: the kind of place alone, as many.
+        places_b: the same of the other side.
+    """
     found: Pairs = []
     i = j = 0
-    for x, y in [*match(exact_a, exact_b), (len(a), len(b))]:
+    for x, y in [*match(exact_a, exact_b), (len(exact_a), len(exact_b))]:
         found += [(i + p, j + q) for p, q in match(places_a[i:x], places_b[j:y])]
-        if x < len(a):
+        if x < len(exact_a):
             found.append((x, y))
         i, j = x + 1, y + 1
     return found

@@ -1,35 +1,36 @@
 """Two pages are the same when they look the same: leaf by leaf, and pixel by pixel.
 
-Two witnesses, and both must say "same". The list of visible leaves sees every digit and every
+Two witnesses look, and both must say "same". The list of visible leaves sees every digit and every
 colour and survives a shifted layout; it does not see what is inside pictures, canvases and closed
 components. The picture at a quarter of its size sees those, and keeps one changed digit in 11 px
 type: repeats are equal to the bit, the smallest change of a letter moves a block by 27 of 255.
+A third one reads what shops tell machines (`structured`), and can only say "different".
 
 Where repeats of one URL differ, what moves is learned: of each leaf only the attributes that moved,
 of a text only the words, of the picture the boxes of those leaves and the blocks that moved. The
 comparison leaves that out, on either side. Where too much moves, or the very content, nothing is
 said: `unstable`.
 
-Misses: what is not visible (links' targets, metadata), sound, all but the first frame of moving
-pictures, and a change that is only in what also moves by itself. A page with pictures where none
-was taken (below 60,000 px, or further down in a box that scrolls) is unstable.
+Misses: what is not visible (links' targets, most metadata), sound, all but the first frame of
+moving pictures, and a change that is only in what also moves by itself. A page with pictures where
+none was taken (below 60,000 px, or further down in a box that scrolls) is unstable.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from miqps.content_id import Identity
+from miqps.content_id import Identity, structured
 from miqps.content_id.align import align, place
 from miqps.content_id.mask import Box, Mask, area, cover, difference, empty, grown
+from miqps.content_id.prominent import is_heading, is_picture, main_picture, main_price
 from miqps.content_id.wording import Wording, fits, learn
-from miqps.page import Leaf, Page, Pixels
+from miqps.page import USUAL, Leaf, Page, Pixels
 
 MOST_AREA = 0.20
 """The share of the page that may move on one side. Without a cap a tenth of the changes made under
@@ -40,18 +41,10 @@ MOST_LEAVES = 0.34
 """The share of leaves whose words or looks may move, or that may come and go."""
 FEW_LEAVES = 3
 """So many may always move: a clock, an advert and a request number are the half of a short page."""
-MAIN_PICTURE = 20_000
-"""Square CSS px from which on the biggest picture is content: 200 by 100."""
 
 TEXT, STYLE, BOX, COMES_AND_GOES = 1, 2, 4, 8
 
 Key = tuple[str, str, str]
-
-_PICTURES = re.compile(r"/(img|canvas|svg|video|iframe|object|embed|input)\[\d+\]$")
-_PRICE = re.compile(
-    r"[$€£¥₹]\s?\d|\d\s?[$€£¥₹]|\b(USD|EUR|GBP|CHF)\s?\d|\d\s?(USD|EUR|GBP|CHF|kr|zł)\b"
-)
-_SIZE = re.compile(r"size:([\d.]+)px")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +63,16 @@ class Look(Identity):
     """None where heights vary: then the page has no pictures, and the leaves speak alone."""
     mask: Mask | None = None
     """True where the picture moved; as high and wide as the picture."""
+    facts: structured.Facts = field(default_factory=dict)
+    loose: frozenset[str] = frozenset()
+    """Facts that moved."""
 
 
 class Visual:
     """The default content ID: what the page looks like."""
 
     name = "visual"
+    needs = USUAL
 
     def of(self, page: Page, *repeats: Page) -> Look:
         """How a URL looks, and what moves between its renders."""
@@ -83,7 +80,7 @@ class Visual:
         for each in (page, *repeats):
             if each.pixels is None:
                 return Look(digest, f"not seen: {each.outcome} {each.reason}".rstrip())
-            if any(_is_picture(leaf) and _below(leaf, each.pixels) for leaf in each.leaves):
+            if any(is_picture(leaf) and _below(leaf, each.pixels) for leaf in each.leaves):
                 return Look(digest, "there are pictures below what was captured")
         others = [each for each in repeats if _digest(each) != digest]
         if any(each.title != page.title for each in others):
@@ -93,7 +90,7 @@ class Visual:
         pixels: Pixels | None = page.pixels
         mask: Mask | None = None
         if any(_shape(each) != _shape(page) for each in others):
-            if any(_is_picture(leaf) for leaf in page.leaves):
+            if any(is_picture(leaf) for leaf in page.leaves):
                 return Look(digest, "the height moves, and there are pictures to compare")
             pixels = None
         elif pixels is not None:
@@ -104,9 +101,10 @@ class Visual:
                     mask |= grown(difference(pixels, each.pixels))
         why = _too_much(page.leaves, moves, wordings, mask)
         outline = _outline(page, moves, wordings, strays) if others else digest
-        return Look(
-            digest, why, outline, page.title, page.leaves, moves, wordings, strays, pixels, mask
-        )
+        facts = structured.facts(page.metadata)
+        loose = structured.moving(facts, [structured.facts(each.metadata) for each in others])
+        shown = (page.title, page.leaves, moves, wordings, strays, pixels, mask)
+        return Look(digest, why, outline, *shown, facts, loose)
 
     def same(self, a: Identity, b: Identity) -> bool:
         """Whether two URLs look the same outside of what moves on either side."""
@@ -116,14 +114,15 @@ class Visual:
             return False
         if a.digest == b.digest:
             return True
-        if a.title != b.title:
+        if a.title != b.title or not structured.agree(a.facts, b.facts, a.loose | b.loose):
             return False
         boxes = _compare_leaves(a, b)
         return boxes is not None and _compare_pixels(a, b, boxes)
 
 
 def _digest(page: Page) -> str:
-    look = hashlib.sha256(json.dumps([page.title, page.leaves]).encode("ascii"))
+    said = [page.title, page.leaves, sorted(structured.facts(page.metadata).items())]
+    look = hashlib.sha256(json.dumps(said).encode("ascii"))
     if page.pixels is not None:
         look.update(repr(page.pixels.shape).encode("ascii"))
         look.update(np.ascontiguousarray(page.pixels).data)
@@ -208,9 +207,9 @@ def _too_much(
     changing = [bool(bits & ~BOX) for bits in moves]
     if leaves and all(changing) and not any(wording.stays for wording in wordings.values()):
         return "all of it moves"
-    if any(moved and "/h1[" in leaf.path for leaf, moved in zip(leaves, changing, strict=True)):
+    if any(moved and is_heading(leaf) for leaf, moved in zip(leaves, changing, strict=True)):
         return "the main heading moves"
-    price = _main(leaves, _price_size)
+    price = main_price(leaves)
     if price is not None and changing[price]:
         return "the main price moves"
     if sum(changing) > max(FEW_LEAVES, MOST_LEAVES * len(leaves)):
@@ -219,36 +218,12 @@ def _too_much(
         return ""
     if mask.mean() > MOST_AREA:
         return f"{mask.mean():.0%} of the picture moves"
-    picture = _main(leaves, _picture_area)
+    picture = main_picture(leaves)
     if picture is not None:
         part = mask[area(leaves[picture].box)]
         if changing[picture] or (part.size and part.mean() > 0.1):
             return "the main picture moves"
     return ""
-
-
-def _main(leaves: Sequence[Leaf], weight: Callable[[Leaf], float]) -> int | None:
-    """The first leaf of the greatest weight; None when none has any."""
-    best, found = 0.0, None
-    for i, leaf in enumerate(leaves):
-        heavy = weight(leaf)
-        if heavy > best:
-            best, found = heavy, i
-    return found
-
-
-def _price_size(leaf: Leaf) -> float:
-    size = _SIZE.search(leaf.style)
-    return float(size.group(1)) if size and _PRICE.search(leaf.text) else 0.0
-
-
-def _picture_area(leaf: Leaf) -> float:
-    area = float(leaf.box[2] * leaf.box[3])
-    return area if area >= MAIN_PICTURE and _PICTURES.search(leaf.path) else 0.0
-
-
-def _is_picture(leaf: Leaf) -> bool:
-    return bool(_PICTURES.search(leaf.path)) or "picture:" in leaf.style
 
 
 def _below(leaf: Leaf, pixels: Pixels) -> bool:
@@ -299,14 +274,14 @@ def _jitters(a: Leaf, b: Leaf) -> bool:
 
     Chromium rounds half a px either way, by what came first; nobody has changed the page then.
     """
-    if a.text != b.text or a.style != b.style or a.box == b.box or _is_picture(a):
+    if a.text != b.text or a.style != b.style or a.box == b.box or is_picture(a):
         return False
     return all(abs(one - other) <= 1 for one, other in zip(a.box, b.box, strict=True))
 
 
 def _compare_pixels(a: Look, b: Look, boxes: Iterable[Box]) -> bool:
     if a.pixels is None or b.pixels is None:
-        return not any(_is_picture(leaf) for leaf in (*a.leaves, *b.leaves))
+        return not any(is_picture(leaf) for leaf in (*a.leaves, *b.leaves))
     if a.pixels.shape != b.pixels.shape:
         return False
     moved = difference(a.pixels, b.pixels)

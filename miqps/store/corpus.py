@@ -38,6 +38,9 @@ class StoredContext:
     undecided: int
     """How many of its parameters the last judgement left open."""
 
+    judged_by: str
+    """The content ID that its evidence comes from; "" when there is none."""
+
 
 @dataclass(slots=True)
 class _Seen:
@@ -213,7 +216,9 @@ class Corpus:
             "SELECT c.id, c.path, c.names, c.hits, c.judged_urls,"
             " (SELECT count(*) FROM urls u WHERE u.context_id = c.id AND NOT u.redacted),"
             " (SELECT count(*) FROM verdicts v"
-            "  WHERE v.context_id = c.id AND v.decision = 'undecided')"
+            "  WHERE v.context_id = c.id AND v.decision = 'undecided'),"
+            " (SELECT json_extract(r.settings, '$.content_id') FROM trials t"
+            "  JOIN runs r ON r.id = t.run_id WHERE t.context_id = c.id LIMIT 1)"
             " FROM contexts c JOIN sites s ON s.id = c.site_id WHERE s.site = ? AND c.kind = ?"
             " ORDER BY c.hits DESC, c.path, c.names",
             [site, kind],
@@ -226,8 +231,9 @@ class Corpus:
                 urls=whole(urls_),
                 judged_urls=whole(judged),
                 undecided=whole(undecided),
+                judged_by=str(judged_by or ""),
             )
-            for id_, path, names, hits, judged, urls_, undecided in rows
+            for id_, path, names, hits, judged, urls_, undecided, judged_by in rows
         ]
 
     def urls_of(self, context_id: int) -> list[str]:

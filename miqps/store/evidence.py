@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from sqlite_utils import Database
 
@@ -12,6 +12,12 @@ from miqps.store.corpus import StoredContext
 from miqps.store.file import File, now, whole
 from miqps.trial import Trial
 from miqps.urls import Context
+
+_MOST_THUMBNAILS = 30_000
+"""Pictures in a file, some 3 kB each; the oldest go first."""
+
+Pictures = Mapping[str, bytes]
+"""By kind, "original", "stripped", "difference": WebP."""
 
 
 class Evidence:
@@ -26,33 +32,26 @@ class Evidence:
         stored: StoredContext,
         trials: Iterable[Trial],
         verdicts: Iterable[Verdict],
+        pictures: Mapping[Trial, Pictures] | None = None,
     ) -> None:
         """Replace what is known of a context by what this run found, evidence and all.
 
-        A context of which nothing could be seen does not count as judged: it stays due.
+        A context of which nothing could be seen does not count as judged: it stays due. There are
+        `pictures` of some of the trials only.
         """
         trials = list(trials)
         judged_urls = stored.urls if any(t.outcome != "invalid" for t in trials) else 0
         with self._file.writing() as db:
             db.execute("DELETE FROM trials WHERE context_id = ?", [stored.id])
-            db.conn.executemany(
-                "INSERT INTO trials"
-                " (run_id, context_id, url, removed, outcome, reason, blamed, look, swapped)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (
-                        run_id,
-                        stored.id,
-                        trial.url,
-                        json.dumps(sorted(trial.removed), ensure_ascii=False),
-                        trial.outcome,
-                        trial.reason,
-                        trial.blamed,
-                        trial.look,
-                        int(trial.swapped),
-                    )
-                    for trial in trials
-                ],
+            for trial in trials:
+                trial_id = _put_trial(db, run_id, stored.id, trial)
+                db.conn.executemany(
+                    "INSERT INTO thumbnails (trial_id, kind, image) VALUES (?, ?, ?)",
+                    [(trial_id, *each) for each in (pictures or {}).get(trial, {}).items()],
+                )
+            db.execute(
+                "DELETE FROM thumbnails WHERE id <= (SELECT max(id) FROM thumbnails) - ?",
+                [_MOST_THUMBNAILS],
             )
             self._put_verdicts(db, run_id, stored.id, verdicts)
             db.execute(
@@ -83,22 +82,22 @@ class Evidence:
     def trials(self, context_id: int) -> list[Trial]:
         """The evidence of a context, in the order it was found."""
         rows = self._file.rows(
-            "SELECT url, removed, outcome, reason, blamed, look, swapped FROM trials"
-            " WHERE context_id = ? ORDER BY id",
+            f"SELECT {_TRIAL} FROM trials t WHERE context_id = ? ORDER BY id", [context_id]
+        )
+        return [_trial(*row) for row in rows]
+
+    def pictures(self, context_id: int) -> dict[Trial, Pictures]:
+        """What was seen in some of the trials of a context."""
+        rows = self._file.rows(
+            f"SELECT p.kind, p.image, {_TRIAL} FROM trials t JOIN thumbnails p ON p.trial_id = t.id"
+            " WHERE t.context_id = ? ORDER BY p.id",
             [context_id],
         )
-        return [
-            Trial(
-                url=str(url),
-                removed=frozenset(json.loads(str(removed))),
-                outcome=outcome,  # type: ignore[arg-type]  # held by the table's CHECK
-                reason=str(reason),
-                blamed=None if blamed is None else str(blamed),
-                look=str(look),
-                swapped=bool(swapped),
-            )
-            for url, removed, outcome, reason, blamed, look, swapped in rows
-        ]
+        found: dict[Trial, dict[str, bytes]] = {}
+        for kind, image, *row in rows:
+            assert isinstance(image, bytes)
+            found.setdefault(_trial(*row), {})[str(kind)] = image
+        return dict(found)
 
     def verdicts(self, site: str) -> tuple[ContextVerdicts, ...]:
         """All that is known of a site's parameters now."""
@@ -121,3 +120,46 @@ class Evidence:
                 )
             )
         return tuple(ContextVerdicts(context, tuple(v)) for context, v in found.items())
+
+
+_TRIAL = "t.url, t.removed, t.outcome, t.reason, t.blamed, t.look, t.swapped"
+
+
+def _put_trial(db: Database, run_id: int, context_id: int, trial: Trial) -> int:
+    (number,) = db.execute(
+        "INSERT INTO trials"
+        " (run_id, context_id, url, removed, outcome, reason, blamed, look, swapped)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+        [
+            run_id,
+            context_id,
+            trial.url,
+            json.dumps(sorted(trial.removed), ensure_ascii=False),
+            trial.outcome,
+            trial.reason,
+            trial.blamed,
+            trial.look,
+            int(trial.swapped),
+        ],
+    ).fetchone()
+    return int(number)
+
+
+def _trial(
+    url: object,
+    removed: object,
+    outcome: object,
+    reason: object,
+    blamed: object,
+    look: object,
+    swapped: object,
+) -> Trial:
+    return Trial(
+        url=str(url),
+        removed=frozenset(json.loads(str(removed))),
+        outcome=outcome,  # type: ignore[arg-type]  # held by the table's CHECK
+        reason=str(reason),
+        blamed=None if blamed is None else str(blamed),
+        look=str(look),
+        swapped=bool(swapped),
+    )

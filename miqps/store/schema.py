@@ -216,6 +216,16 @@ CREATE TABLE bounds (
 ) STRICT;
 """
 
+_THUMBNAILS = """
+CREATE TABLE thumbnails (
+    id INTEGER PRIMARY KEY,
+    trial_id INTEGER NOT NULL REFERENCES trials(id) ON DELETE CASCADE,
+    kind TEXT NOT NULL CHECK (kind IN ('original', 'stripped', 'difference')),
+    image BLOB NOT NULL,
+    UNIQUE (trial_id, kind)
+) STRICT;
+"""
+
 
 @migrations()
 def first_tables(db: Database) -> None:
@@ -229,3 +239,9 @@ def bounded_corpus(db: Database) -> None:
     db.conn.create_function("url_id", 1, digest, deterministic=True)
     db.executescript(_BOUNDED_CORPUS)
     db.executescript(_VIEWS.partition("CREATE VIEW map_versions")[0])
+
+
+@migrations()
+def thumbnails(db: Database) -> None:
+    """What was seen is shown: small pictures beside the evidence, which leave with it."""
+    db.executescript(_THUMBNAILS)
