@@ -40,29 +40,33 @@ def not_rewritten(request: http.Request) -> str | None:
 
 def not_recorded(request: http.Request, response: http.Response) -> str | None:
     """Why a flow is not recorded; None: it is a page that a browser can load again by its URL."""
+    if request.data.method not in (b"GET", b"HEAD"):
+        return "method"
+    # The answer first: most flows are pictures and scripts, and answers have fewer headers.
+    reason = _not_answered_with(_HTML, response)
+    if reason:
+        return reason
     headers = _headers(request)
-    return (
-        _not_repeatable(request, headers)
-        or _not_a_page_load(headers)
-        or _not_answered_with(_HTML, response)
-    )
+    return _not_repeatable(headers) or _not_a_page_load(headers)
 
 
 def not_an_api_call(request: http.Request, response: http.Response) -> str | None:
     """Why a flow is no API call that may be recorded; None: a script asked, and got JSON."""
+    if request.data.method not in (b"GET", b"HEAD"):
+        return "method"
+    reason = _not_answered_with(_JSON, response)
+    if reason:
+        return reason
     headers = _headers(request)
     dest = headers.get(b"sec-fetch-dest", b"empty")
     return (
-        _not_repeatable(request, headers)
+        _not_repeatable(headers)
         or ("prober" if _is_prober(headers) else None)
         or ("no call" if dest != b"empty" else None)
-        or _not_answered_with(_JSON, response)
     )
 
 
-def _not_repeatable(request: http.Request, headers: dict[bytes, bytes]) -> str | None:
-    if request.data.method not in (b"GET", b"HEAD"):
-        return "method"
+def _not_repeatable(headers: dict[bytes, bytes]) -> str | None:
     if b"prefetch" in headers.get(b"sec-purpose", headers.get(b"purpose", b"")).lower():
         return "prefetch"
     if headers.get(b"x-moz", b"").lower() == b"prefetch":

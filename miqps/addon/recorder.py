@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from mitmproxy import http
 
 from miqps.addon.counters import Counters
@@ -44,7 +46,7 @@ class Recorder:
         if not reason and not reads and b"?" not in flow.request.data.path:
             reason = "no query"
         if reason:
-            self._counters.add(f"not_recorded/{reason}".replace(" ", "_"))
+            self._counters.add(_counter(reason))
         elif reads and not flow.response.stream:
             if len(self._waiting) >= _MOST_WAITING:
                 self._waiting.clear()
@@ -75,16 +77,29 @@ class Recorder:
 
     def _put(self, flow: http.HTTPFlow, kind: Kind, body: bytes) -> None:
         assert flow.response
-        headers = flow.response.headers
         self._writer.put(
             Load(
                 origin(flow, keep_host_header=self.keep_host_header),
                 flow.metadata.get(ORIGINAL_TARGET, flow.request.data.path),
                 kind,
-                status=flow.response.status_code,
-                cookies_sent="cookie" in flow.request.headers,
-                content_type=headers.get("content-type", "") if body else "",
-                encoding=headers.get("content-encoding", "") if body else "",
+                status=flow.response.data.status_code,
+                cookies_sent=_value(flow.request.headers, b"cookie") != "",
+                content_type=_value(flow.response.headers, b"content-type") if body else "",
+                encoding=_value(flow.response.headers, b"content-encoding") if body else "",
                 body=body,
             )
         )
+
+
+def _value(headers: http.Headers, wanted: bytes) -> str:
+    """The value of a header, "" without one."""
+    # Over the raw fields: mitmproxy's own look-up makes texts of all of them first.
+    for name, value in headers.fields:
+        if len(name) == len(wanted) and name.lower() == wanted:
+            return value.decode("latin-1")
+    return ""
+
+
+@cache
+def _counter(reason: str) -> str:
+    return f"not_recorded/{reason}".replace(" ", "_")
