@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,10 @@ import pytest
 Ended = subprocess.CompletedProcess[str]
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+# A shell that starts the tests in the background has Ctrl-C ignored, also in all that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -202,6 +202,7 @@ def test_which_requests(
         (200, HTML, None),
         (203, {"content-TYPE": "application/xhtml+xml"}, None),
         (200, {"Content-Type": "TEXT/HTML ;charset=x"}, None),
+        (101, {}, "upgrade"),
         (302, HTML, "status"),
         (304, HTML, "status"),
         (404, HTML, "status"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from miqps.content_id.wording import fits, learn
@@ -29,6 +29,7 @@ from miqps.content_id.wording import fits, learn
         (["served by web1 in 5 ms", "served by web2 in 7 ms"], "served by web9 in 123 ms", True),
         (["Ref 1 for: red", "Ref 2 for: red"], "Ref 3 for: blue", False),
         (["", "a"], "b", True),
+        (["a b", "a a a a a a a b", "a"], "a a a a a a a b", True),
     ],
 )
 def test_table(loads: list[str], text: str, expected: bool) -> None:
@@ -39,6 +40,7 @@ texts = st.lists(st.sampled_from(["a", "b", "1", "2", ":", "é"]), max_size=8).m
 
 
 @given(st.lists(texts, min_size=1, max_size=4))
+@example(["a b", "a a a a a a a b", "a"])
 def test_every_load_fits_what_was_learned_from_it(loads: list[str]) -> None:
     wording = learn(loads)
     assert all(fits(load, wording) for load in loads)

@@ -94,6 +94,8 @@ def _is_prober(headers: dict[bytes, bytes]) -> bool:
 
 
 def _not_answered_with(kinds: tuple[bytes, ...], response: http.Response) -> str | None:
+    if response.status_code == 101:
+        return "upgrade"
     if not 200 <= response.status_code < 300:
         return "status"
     kind, disposition = b"", b""

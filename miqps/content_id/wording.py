@@ -80,13 +80,11 @@ def _wording(first: Sequence[str], stays: Sequence[bool], extra: Sequence[int]) 
 def fits(text: str, wording: Wording) -> bool:
     """Whether a text is made of the words that stay, with no more than what moved in between."""
     found = words(text)
-    at = 0
+    # Each place that a run may end at: the first place where it stands may be what moved.
+    ends = [0]
     for run, room in zip(wording.runs, wording.room, strict=False):
-        start = _find(found, run, at, at + _roomy(room))
-        if start is None:
-            return False
-        at = start + len(run)
-    return len(found) - at <= _roomy(wording.room[-1])
+        ends = _ends(found, run, ends, _roomy(room))
+    return bool(ends) and len(found) - ends[-1] <= _roomy(wording.room[-1])
 
 
 def _roomy(room: int) -> int:
@@ -94,8 +92,13 @@ def _roomy(room: int) -> int:
     return 2 * room + 4 if room else 0
 
 
-def _find(found: Sequence[str], run: Sequence[str], low: int, high: int) -> int | None:
-    for start in range(low, min(high, len(found) - len(run)) + 1):
-        if tuple(found[start : start + len(run)]) == tuple(run):
-            return start
-    return None
+def _ends(found: Sequence[str], run: Sequence[str], after: Sequence[int], room: int) -> list[int]:
+    """Where a run ends that begins at most `room` words behind one of the places, in order."""
+    wanted, ends, start = tuple(run), list[int](), 0
+    last = len(found) - len(run)
+    for at in after:
+        for begin in range(max(at, start), min(at + room, last) + 1):
+            if tuple(found[begin : begin + len(run)]) == wanted:
+                ends.append(begin + len(run))
+        start = max(start, at + room + 1)
+    return ends
