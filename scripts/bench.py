@@ -19,6 +19,7 @@ from benches.lookup import load, lookup
 from benches.proxy import proxy
 from benches.proxy_memory import proxy_memory
 from benches.seeing import seeing
+from benches.seeing_cost import seeing_cost
 from benches.upstream import upstream
 
 
@@ -32,6 +33,7 @@ def bench() -> None:
 bench.add_command(lookup)
 bench.add_command(load)
 bench.add_command(seeing)
+bench.add_command(seeing_cost)
 bench.add_command(proxy)
 bench.add_command(proxy_memory)
 bench.add_command(corpus)

@@ -22,8 +22,10 @@ TRACKERS = ("utm_source", "utm_campaign", "gclid", "fbclid")
 
 def tracked(path: str, n: int, own: str = "") -> str:
     """A link as a mailing would carry it, with values that differ from link to link."""
+    if own:
+        return f"{path}?{own}&utm_source=mail{n}&gclid=Cj{n}KC{n}Qjw8fr{n}"
     tags = f"utm_source=mail{n}&utm_campaign=week{n}&gclid=Cj{n}KC{n}Qjw8fr{n}&fbclid=IwAR{n}ab{n}c"
-    return f"{path}?{own}&{tags}" if own else f"{path}?{tags}"
+    return f"{path}?{tags}"
 
 
 OWN = {

@@ -60,8 +60,11 @@ def test_the_way_to_a_page(server: Server, browser: Browser) -> None:
     page = browser.render(server.url("/old?a=1"))
     way = ("/old?a=1", "/newer?b=2", "/script", "/last")
     assert [hop.url for hop in page.hops] == [server.url(step) for step in way]
-    # Chromium mixes the kinds of redirects up.
-    assert [hop.status // 100 for hop in page.hops] == [3, 3, 2, 2]
+    # Chromium mixes the kinds of redirects up, and at times says the status of the one before about
+    # a document that sends on; only a document that is read to its end is told truly.
+    first, second, sent_on, last = (hop.status // 100 for hop in page.hops)
+    assert (first, second, last) == (3, 3, 2)
+    assert sent_on in (2, 3)
     assert page.text == "Last"
 
 

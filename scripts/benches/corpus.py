@@ -58,7 +58,7 @@ class Took:
 
 
 @click.command()
-@click.option("--lines", default=300_000, show_default=True, help="Lines of the list.")
+@click.option("--lines", default=1_000_000, show_default=True, help="Lines of the list.")
 @click.option("--rounds", default=1, show_default=True, help="Alternating rounds.")
 def corpus(lines: int, rounds: int) -> None:
     """Lines a second and memory of `corpus.py add`, beside a loop and DuckDB.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -31,6 +32,7 @@ from miqps.store import Store
 
 OURS, NOTHING, WITHOUT = "with miqps", "with an addon that does nothing", "without"
 SCHEMES = ("http", "https")
+_PAIRS = ((OURS, WITHOUT), (NOTHING, WITHOUT), (OURS, NOTHING))
 
 _LOST = {"lost_queue_full": "queue full", "lost_disk": "disk", "lost_unstorable": "unstorable"}
 _GOALS = {"page with a query": 25, "other without a query": 5}
@@ -56,7 +58,7 @@ _MEASURES: dict[str, tuple[Callable[[Measured], float], str]] = {
 
 
 @click.command()
-@click.option("--rounds", default=5, show_default=True, help="Alternating rounds of each load.")
+@click.option("--rounds", default=4, show_default=True, help="Alternating rounds of each load.")
 @click.option("--seconds", default=2, show_default=True, help="How long one load is sent.")
 @click.option(
     "--load", "loads", type=click.Choice(LOADS), multiple=True, help="This load only; repeatable."
@@ -104,9 +106,9 @@ def proxy(rounds: int, seconds: int, loads: tuple[str, ...]) -> None:
 def _alternate(
     folder: Path, proxies: dict[str, Proxy], cases: Iterable[Case], seconds: int
 ) -> _Rounds:
-    """Send each load through all proxies in turn."""
+    """Send each load through all proxies, in another order each time."""
     measured: _Rounds = defaultdict(list)
-    turns = list(proxies)
+    turns, draw = list(proxies), random.Random(1)
     for load, scheme in cases:
         found = {}
         for name in turns:
@@ -119,8 +121,7 @@ def _alternate(
                 # What it has still to write would slow the next one down.
                 proxy.wait_until_written()
         measured[load, scheme].append(found)
-        # Each has each place in turn.
-        turns.append(turns.pop(0))
+        draw.shuffle(turns)
     return measured
 
 
@@ -131,15 +132,15 @@ def _print_ratios(measured: _Rounds) -> None:
     print(f"{'goal':>10}")
     speeds = [median(each[WITHOUT].run.speed for each in found) for found in measured.values()]
     print(f"{'without: flows/s':18}" + "".join(f"{speed:21,.0f}" for speed in speeds))
-    for name in (OURS, NOTHING):
-        print(f"{name} / without:")
+    for name, base in _PAIRS:
+        print(f"{name} / {base}:")
         for measure, (value, goal) in _MEASURES.items():
             cells = [
-                _spread([value(each[name]) / value(each[WITHOUT]) for each in found])
+                _spread([value(each[name]) / value(each[base]) for each in found])
                 for found in measured.values()
             ]
             print(f"  {measure:16}" + "".join(f"{cell:>21}" for cell in cells), end="")
-            print(f"{goal if name == OURS else '':>10}")
+            print(f"{goal if (name, base) == _PAIRS[0] else '':>10}")
     for name in (OURS, WITHOUT):
         cells = [
             f"{sum(each[name].run.lost for each in found)}"

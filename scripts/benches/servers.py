@@ -27,7 +27,7 @@ ADDON = HERE.parents[1] / "addons" / "miqps.py"
 IDLE = HERE / "idle_addon.py"
 HOOK_TIMES = HERE / "hook_times.py"
 
-_CONNECTIONS = 8
+_CONNECTIONS = 4
 _TRIES = 5
 _START_SECONDS = 30.0
 _END_SECONDS = 30.0
@@ -213,15 +213,18 @@ def _ended(process: subprocess.Popen[Any]) -> Iterator[None]:
     try:
         yield
     finally:
-        process.terminate()
+        if process.stdin:
+            # The site ends with it.
+            process.stdin.close()
+        else:
+            process.terminate()
         try:
             process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        for pipe in (process.stdin, process.stdout):
-            if pipe:
-                pipe.close()
+        if process.stdout:
+            process.stdout.close()
 
 
 def _psutil() -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import signal
 import sys
 import zlib
 from collections import Counter
@@ -80,6 +81,9 @@ def _response(kind: bytes, body: bytes) -> bytes:
 @click.command()
 def upstream() -> None:
     """Serve the site of the proxy bench; print its port; end with standard input."""
+    # The terminal tells the whole group to stop; this process goes by its pipe.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     asyncio.run(_serve())
 
 
