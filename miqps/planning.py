@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from miqps import query, urls
-from miqps.classify import Task
 from miqps.eligibility import unfit
 from miqps.store import Store, StoredContext
+from miqps.task import Task
 
 _POOL = 50
 """Values from elsewhere that are kept a name and context: more are never tried."""

@@ -13,7 +13,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 
-from miqps.classify import Judge, Judgement, Task
+from miqps.classify import Judge, Judgement
 from miqps.content_id import get as get_content_id
 from miqps.engines import Engine
 from miqps.page import Page, from_bytes, to_bytes
@@ -22,6 +22,7 @@ from miqps.politeness import Turnstile
 from miqps.rules import deed, never_touch
 from miqps.settings import JUDGING, Judging
 from miqps.store import JournalEntry, Store, StoredContext
+from miqps.task import Task
 from miqps.thumbnails import thumbnails
 from miqps.view import Render
 
@@ -39,7 +40,7 @@ class Plan:
     hosts: tuple[str, ...] = ()
     """Sites to probe; all when empty."""
 
-    algorithm: str = "miqps"
+    algorithm: str = "minimal-set"
     content_id: str = "visual"
 
     browser: str = "chromium"
@@ -157,7 +158,7 @@ class Prober:
         """Advance every judge that can go on, start renders, take one result; False at the end."""
         while self._waiting and len(self._active) < 2 * self._engine.slots:
             stored, task = self._waiting.popleft()
-            judge = Judge(task, self._content_id, self._plan.rules)
+            judge = Judge(task, self._content_id, self._plan.rules, self._plan.algorithm)
             self._active.append(_Active(stored, judge))
         for active in list(self._active):
             if not active.missing:

@@ -23,6 +23,8 @@ class Sample:
 
     url: str
     swapped: frozenset[str] = frozenset()
+    origin: str = ""
+    """The observed URL that lent its values, when they were put into another one."""
 
 
 def values_of(url: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -49,6 +51,63 @@ def choose(candidates: Iterable[str], names: Sequence[str], limit: int) -> list[
         seen |= news
         chosen.append(Sample(best))
     return chosen
+
+
+def tried(samples: Iterable[Sample], names: Iterable[str]) -> dict[str, set[str]]:
+    """The first raw value of each of the names in each of the samples."""
+    found: dict[str, set[str]] = {name: set() for name in sorted(names)}
+    for sample in samples:
+        for name, known in found.items():
+            known.update(query.values(sample.url, name)[:1])
+    return found
+
+
+def transplants(
+    bases: Sequence[Sample],
+    candidates: Iterable[str],
+    lacking: Mapping[str, int],
+    known: Mapping[str, Collection[str]],
+) -> list[Sample]:
+    """Samples that carry the values of observed URLs in the place of their own.
+
+    The page without these names is there already, so each costs one render and not two; and each
+    tries a new value of as many names as lack some.
+
+    Args:
+        bases: samples to put the values into, used in turn.
+        candidates: observed URLs that were not used yet.
+        lacking: how many more values each name should be tried with.
+        known: the values that were tried.
+    """
+    seen = {name: set(values) for name, values in known.items()}
+    left = dict(lacking)
+    urls_left = sorted(set(candidates), key=_shuffled)
+    made: list[Sample] = []
+    while urls_left and any(count > 0 for count in left.values()):
+        news = {url: _news(url, left, seen) for url in urls_left}
+        best = max(urls_left, key=lambda url: len(news[url]))
+        if not news[best]:
+            break
+        urls_left.remove(best)
+        url = bases[len(made) % len(bases)].url
+        for name, value in news[best].items():
+            url = query.replace_value(url, name, value)
+            seen[name].add(value)
+            left[name] -= 1
+        made.append(Sample(url, frozenset(news[best]), origin=best))
+    return made
+
+
+def _news(
+    url: str, lacking: Mapping[str, int], seen: Mapping[str, Collection[str]]
+) -> dict[str, str]:
+    """The values of a URL that are new for a name that lacks some."""
+    found = {}
+    for name, count in lacking.items():
+        values = query.values(url, name) if count > 0 else ()
+        if values and values[0] not in seen[name]:
+            found[name] = values[0]
+    return found
 
 
 def swapped(

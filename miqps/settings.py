@@ -39,6 +39,27 @@ class Judging:
     """Further samples on which all neutral parameters are removed together. With S, 30 values:
     a parameter that matters for one value in ten slips through in 4 % of the cases, not in 35 %."""
 
+    whole_samples: int = 6
+    """Of the S samples, those that are rendered as they are, two renders each. Of further ones the
+    values are put into these, one render each."""
+
+    held_back: int = 2
+    """Samples that nothing is learned from until all else is done: they verify what was learned,
+    and repair it."""
+
+    confidence: float = 0.95
+    """Of the bounds below: how sure it is that a name matters no more often than that."""
+
+    tag_rate: float = 0.45
+    """Share of its values for which a name that its vendor calls a tag may still matter: 5 values
+    without an effect. Its name says more than they do."""
+
+    token_rate: float = 0.26
+    """The same where all values are tokens: 10 values. One token is as good as another."""
+
+    word_rate: float = 0.10
+    """The same for all other names: 29 values, or all there are. One voucher in ten may work."""
+
     swap_values: int = 5
     """Values a neutral parameter is tried with where the site shows that many: what a context lacks
     is swapped in from its sister contexts. Three would do; five find most defaults that look
@@ -47,6 +68,10 @@ class Judging:
     sister_values: int = 8
     """A name that matters on a path in one pattern is believed neutral on the same path in another
     one only after this many distinct values."""
+
+    infer_after: int = 3
+    """Contexts of a site in which a name must have been neutral, and important in none, before one
+    sample is enough in a rare one. 0: never."""
 
     max_unseen_share: float = 0.2
     """Share of a parameter's samples that may be impossible to judge. More, and the ones that could

@@ -36,8 +36,13 @@ def strangers(context: Context, sample: str) -> Strangers:
     scheme, _, rest = bare.partition("://")
     origin = f"{scheme}://{rest.partition('/')[0]}"
     folder = urls.path(bare).rstrip("/").rpartition("/")[0]
-    token = hashlib.blake2b(repr(context).encode(), digest_size=6).hexdigest()
     reason = "it looks like an address that does not exist"
-    nowhere = Stranger(f"{origin}{folder}/miqps-{token}", reason)
+    # The first is shared by all contexts of a folder; the last must be new when its turn comes.
+    nowhere = Stranger(f"{origin}{folder}/miqps-{_token(origin + folder)}", reason)
     front = Stranger(f"{origin}/", "it looks like the site's front page", is_front=True)
-    return Strangers((nowhere, front), Stranger(f"{origin}{folder}/miqps-{token}-2", reason))
+    last = Stranger(f"{origin}{folder}/miqps-{_token(repr(context))}-2", reason)
+    return Strangers((nowhere, front), last)
+
+
+def _token(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()

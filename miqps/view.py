@@ -30,6 +30,7 @@ class View:
         self._content_id = content_id
         self._pages: Mapping[Render, Page] = {}
         self._identities: dict[tuple[Render, ...], Identity] = {}
+        self._same: dict[tuple[int, int], bool] = {}
         self.wanted: dict[Render, None] = {}
 
     def refresh(self, pages: Mapping[Render, Page]) -> None:
@@ -65,7 +66,12 @@ class View:
         return self._identities[renders]
 
     def same(self, a: Identity, b: Identity) -> bool:
-        return self._content_id.same(a, b)
+        """Whether two identities of this view are the same content."""
+        # Identities live as long as the view, so their numbers are theirs.
+        key = (id(a), id(b))
+        if key not in self._same:
+            self._same[key] = self._content_id.same(a, b)
+        return self._same[key]
 
     def alike(self, one: str, other: str, repeats: int) -> bool:
         """Whether two URLs show the same, outside of what moves where both were repeated."""

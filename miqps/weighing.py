@@ -7,6 +7,7 @@ Everything else is kept, with the reason.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -70,8 +71,8 @@ def review(site: Sequence[Judged], rules: Judging) -> list[ContextVerdicts]:
 
     Some things show only here: pages of different paths that look the same (a consent wall, a block
     page, a log-in page; nothing was seen there); a pattern in which nothing was seen to matter,
-    which may be such a wall; and a name that matters on a path in one pattern but seems not to
-    matter on the same path in another.
+    which may be such a wall; a name that matters on a path in one pattern but seems not to matter
+    on the same path in another; and a name in a rare pattern that never mattered in the others.
     """
     walls = _walls(trial for judged in site for trial in judged.trials)
     weighed = [
@@ -82,11 +83,14 @@ def review(site: Sequence[Judged], rules: Judging) -> list[ContextVerdicts]:
         for verdict in found.verdicts:
             if verdict.decision == "important":
                 matters.setdefault((found.context.path, verdict.name), []).append(found)
+    everywhere = {name for _, name in matters}
+    neutral = Counter(name for found in weighed for name in found.neutral if name not in everywhere)
     reviewed = []
     for judged, found in zip(site, weighed, strict=True):
         path = found.context.path
         sisters = {v.name: matters.get((path, v.name), []) for v in found.verdicts}
-        verdicts = [_veto(found.context, v, sisters[v.name], rules) for v in found.verdicts]
+        inferred = [_infer(v, neutral[v.name], rules) for v in found.verdicts]
+        verdicts = [_veto(found.context, v, sisters[v.name], rules) for v in inferred]
         if not _shows_content([_unwalled(trial, walls) for trial in judged.trials]):
             if any(sisters[name] for name in found.neutral):
                 verdicts = [_doubt(v, _CONTRADICTED) for v in verdicts]
@@ -94,6 +98,12 @@ def review(site: Sequence[Judged], rules: Judging) -> list[ContextVerdicts]:
         reviewed.append(ContextVerdicts(found.context, tuple(verdicts)))
     return reviewed
 
+
+_TOO_FEW = "no change, but only"
+"""How the reason of a verdict begins that lacks nothing but values."""
+
+_LONGEST_DEFAULT = 16
+"""Characters."""
 
 _UNPROVEN = "nothing was seen to matter here, so only known trackers may go"
 _CONTRADICTED = "what matters on this path in other patterns made no difference here"
@@ -130,7 +140,19 @@ def _important(name: str, trials: Sequence[Trial], rules: Judging) -> Verdict | 
         return None
     changed = len({t.url for t in mismatches})
     reason = f"{mismatches[0].reason} in {changed} of {len(usable)} samples"
+    default = _default(name, trials)
+    if default:
+        reason += f", not with {default}"
     return Verdict(name, "important", reason, len(usable), _values(name, usable), changed)
+
+
+def _default(name: str, trials: Sequence[Trial]) -> str:
+    """The one value with which a parameter that matters made no difference: its default."""
+    calm = {query.values(t.url, name) for t in trials if t.outcome == "same" and name in t.removed}
+    calm -= {query.values(t.url, name) for t in trials if t.blamed == name}
+    values = calm.pop() if len(calm) == 1 else ()
+    # What is long may be a secret, and is no default.
+    return values[0] if len(values) == 1 and len(values[0]) <= _LONGEST_DEFAULT else ""
 
 
 def _support(
@@ -172,7 +194,7 @@ def _open(
         bound = mismatch_bound(values)
         return Verdict(name, "neutral", f"{reason}; matters for < {bound:.0%}", samples, values)
     if name in removable and samples:
-        reason = f"no change, but only {values} of {rules.min_values} values could be tried"
+        reason = f"{_TOO_FEW} {values} of {rules.min_values} values could be tried"
     else:
         reason = _obstacle(name, trials)
     return Verdict(name, "undecided", reason, samples, values)
@@ -203,6 +225,20 @@ def _own_path(url: str) -> str:
     path = urls.path(url)
     head, _, last = path.rpartition("/")
     return head if last.partition(".")[0] in ("", "index", "default") else path
+
+
+def _infer(verdict: Verdict, contexts: int, rules: Judging) -> Verdict:
+    """Believe a name in a rare pattern by what it is in the others.
+
+    One sample from which it was removed together with all others is enough where it made no
+    difference in many contexts of the site, and never mattered in any.
+    """
+    if not rules.infer_after or contexts < rules.infer_after:
+        return verdict
+    if verdict.decision != "undecided" or not verdict.reason.startswith(_TOO_FEW):
+        return verdict
+    reason = f"inferred: no change in {verdict.samples} samples, nor in {contexts} other patterns"
+    return replace(verdict, decision="neutral", reason=reason)
 
 
 def _veto(

@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from miqps import content_id as content_ids
 from miqps.browser import Browser, BrowserError
 from miqps.browser.choice import Choice, choose
+from miqps.classify import PROCEDURES
 from miqps.engines.local import LocalEngine
 from miqps.mapping import MapError
 from miqps.planning import known_site
@@ -40,10 +41,11 @@ def _content_id(context: click.Context, parameter: click.Parameter, name: str) -
 @click.option("--db", default=DEFAULT_DB, show_default=True, help="The store to read and write.")
 @click.option(
     "--algorithm",
-    type=click.Choice(["miqps"]),
-    default="miqps",
+    type=click.Choice(sorted(PROCEDURES)),
+    default="minimal-set",
     show_default=True,
-    help="miqps: the paper's, one parameter at a time, then all neutral ones together.",
+    help="minimal-set: all parameters at once, then a search for what must stay."
+    " miqps: the paper's, one at a time, then all neutral ones together.",
 )
 @click.option(
     "--content-id",
@@ -66,7 +68,7 @@ def _content_id(context: click.Context, parameter: click.Parameter, name: str) -
     type=click.FloatRange(0, 1),
     default=JUDGING.threshold,
     show_default=True,
-    help="T: share of samples that must change; 0: one confirmed change is enough.",
+    help="T, of miqps only: share of samples that must change; 0: one confirmed change is enough.",
 )
 @click.option(
     "--min-samples",
@@ -132,6 +134,8 @@ def main(
     Without HOST everything that was recorded is judged. What was rendered and decided is stored
     at once: a run that was cut off goes on where it was.
     """
+    if threshold and algorithm != "miqps":
+        raise click.UsageError("--threshold needs --algorithm miqps")
     judging = replace(
         JUDGING,
         samples=samples,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import http.server
 import json
+import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import threading
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -58,7 +60,9 @@ def remote(kind: Kind) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
                 time.sleep(0.05)
         yield url, process
     finally:
-        process.kill()
+        # A browser outlives a driver that was killed.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 

@@ -186,3 +186,58 @@ def test_a_wall_behind_one_pattern_is_not_vouched_for_by_another() -> None:
     )
     found = review([page, Judged(Context("a", "/p", ("t", "topic")), wall)], JUDGING)
     assert found[1].neutral == frozenset()
+
+
+def a_site(rare: Judged, *, contexts: int = 3, **more: Judged) -> dict[str, str]:
+    """The decisions on a rare context, beside others in which a was neutral."""
+    others = [
+        Judged(Context("a", f"/{n}", ("a", "id")),
+               (different(9, "id", blamed="id", path=f"/{n}"),
+                *(same(m, "a", path=f"/{n}") for m in range(5))))
+        for n in range(contexts)
+    ]  # fmt: skip
+    *_, found = review([*others, *more.values(), rare], JUDGING)
+    return {v.name: v.decision for v in found.verdicts}
+
+
+RARE = Judged(
+    Context("a", "/rare", ("a", "b", "id")),
+    (different(1, "id", blamed="id", path="/rare"), same(1, "a", "b", path="/rare")),
+)
+
+
+def test_a_name_that_never_mattered_needs_one_sample_in_a_rare_pattern() -> None:
+    assert a_site(RARE) == {"a": "neutral", "b": "undecided", "id": "important"}
+    (*_, found) = review([RARE], JUDGING)
+    assert found.neutral == frozenset()
+
+
+def test_inferring_needs_enough_contexts_and_none_against_it() -> None:
+    assert a_site(RARE, contexts=2)["a"] == "undecided"
+    against = Judged(Context("a", "/q", ("a",)), (different(1, "a", blamed="a", path="/q"),))
+    assert a_site(RARE, against=against)["a"] == "undecided"
+    untried = Judged(Context("a", "/rare", ("a", "id")), RARE.trials[:1])
+    assert a_site(untried)["a"] == "undecided"
+
+
+def test_inferring_can_be_switched_off() -> None:
+    site = [
+        Judged(Context("a", f"/{n}", ("a",)), tuple(same(m, "a", path=f"/{n}") for m in range(5)))
+        for n in range(5)
+    ]
+    off = replace(JUDGING, infer_after=0)
+    assert "a" not in review([*site, RARE], off)[-1].neutral
+    assert "a" in review([*site, RARE], JUDGING)[-1].neutral
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [("1", ", not with 1"), ("x" * 40, "")], ids=["a page", "maybe a secret"]
+)
+def test_the_default_value_is_told(value: str, said: str) -> None:
+    url = f"http://a/p?page={value}&id=1"
+    trials = [
+        Trial(url, frozenset({"page"}), "same", look="one"),
+        Trial("http://a/p?page=2&id=1", frozenset({"page"}), "different", CONTENT_CHANGED, "page"),
+    ]
+    (verdict,) = weigh(("page",), trials, JUDGING)
+    assert verdict.reason == f"{CONTENT_CHANGED} in 1 of 2 samples{said}"

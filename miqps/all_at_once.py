@@ -1,0 +1,198 @@
+"""The judge's own procedure: everything is removed at once, and what must stay is searched for.
+
+While nothing is known to matter, all names of a sample go together. A page that stays the same
+speaks for all of them with two renders; one that changes is searched for the smallest set of names
+that brings it back (`minimal_set`), and the next sample starts from there. So what is removed was
+always removed together, and was seen to be right.
+
+How many values a name is tried with depends on how much is believed of it: few of a tag that its
+vendor names, more of a token, most of a plain word, which may be the one voucher in ten that works.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from miqps import query, sampling
+from miqps.hearing import Hearing
+from miqps.minimal_set import Answer, minimal_set
+from miqps.sampling import Sample
+from miqps.trackers import is_tracker
+
+_ALONE_SAMPLES = 3
+"""Samples whose names are tried without those that matter."""
+
+
+def hear(hearing: Hearing) -> None:
+    """Make the trials that the verdicts are weighed from.
+
+    Raises:
+        NotYet: pages are wanted.
+    """
+    rules, urls = hearing.rules, hearing.task.urls
+    whole = min(rules.samples, rules.whole_samples)
+    chosen = sampling.choose(urls, hearing.names, whole + rules.held_back)
+    samples, kept = list[Sample](), frozenset[str]()
+    for part in (chosen[:1], chosen[1:whole]):
+        new = hearing.usable(part)
+        kept = _settled(hearing, new, kept)
+        samples += new
+        if kept.issuperset(hearing.names):
+            return
+    if not samples:
+        return
+    samples, kept = _with_more_values(hearing, samples, chosen, kept)
+    samples, kept = _with_swaps(hearing, samples, kept)
+    held_back = hearing.usable(chosen[whole:])
+    kept = _settled(hearing, held_back, kept)
+    samples = [*samples, *held_back]
+    removable = frozenset(hearing.names) - kept
+    _without_what_matters(hearing, samples, removable)
+    if removable:
+        hearing.look_back(samples)
+
+
+# --- what must stay -----------------------------------------------------------------------------
+
+
+def _settled(hearing: Hearing, samples: Sequence[Sample], kept: frozenset[str]) -> frozenset[str]:
+    """What must stay on these samples, beside what is known to; all else goes from each of them.
+
+    The first sample is settled before the others are looked at: what must stay there, mostly must
+    stay everywhere.
+    """
+    for batch in (samples[:1], samples):
+        while removable := frozenset(hearing.names) - kept:
+            found = hearing.compare_all(batch, removable)
+            for sample, compared in zip(batch, found, strict=True):
+                hearing.note(sample, removable, compared)
+            differing = [s for s, c in zip(batch, found, strict=True) if c.needs_it]
+            if not differing:
+                break
+            kept |= _needed(hearing, differing[0], removable)
+    return kept
+
+
+def _needed(hearing: Hearing, sample: Sample, removable: frozenset[str]) -> frozenset[str]:
+    """The smallest part of what was removed that brings the sample back."""
+
+    def same_when_kept(kept: frozenset[str]) -> Answer:
+        return hearing.compared(sample.url, removable - kept).outcome
+
+    found = minimal_set(_likeliest_first(hearing, removable), same_when_kept)
+    for name in sorted(found.kept):
+        gone = removable - (found.kept - {name})
+        hearing.note_blame(sample, gone, hearing.compared(sample.url, gone), name)
+    return found.kept
+
+
+def _likeliest_first(hearing: Hearing, names: frozenset[str]) -> list[str]:
+    """What matters elsewhere on the site stands first; tags and tokens stand last."""
+
+    def rank(name: str) -> tuple[bool, bool, bool, str]:
+        tokens = all(map(sampling.opaque, _values(hearing, name)))
+        return name not in hearing.task.known, is_tracker(name), tokens, name
+
+    return sorted(names, key=rank)
+
+
+# --- more values --------------------------------------------------------------------------------
+
+
+def _with_more_values(
+    hearing: Hearing, samples: list[Sample], chosen: Sequence[Sample], kept: frozenset[str]
+) -> tuple[list[Sample], frozenset[str]]:
+    """Try the further values that were observed, in the place of those of the samples.
+
+    A URL that was put together may be one that the site never makes. Where it changes the page, the
+    one that lent the values is believed instead.
+    """
+    removable = frozenset(hearing.names) - kept
+    known = sampling.tried([*samples, *chosen], removable)
+    lacking = {name: _enough(hearing, name) - len(values) for name, values in known.items()}
+    used = {sample.url for sample in chosen}
+    unused = [url for url in hearing.task.urls if url not in used]
+    most = hearing.rules.samples + hearing.rules.verify_samples - len(chosen)
+    made = sampling.transplants(samples, unused, lacking, known)[: max(most, 0)]
+    for batch in (made[:1], made[1:]):
+        found = hearing.compare_all(batch, removable)
+        good = [s for s, c in zip(batch, found, strict=True) if c.outcome == "same"]
+        doubted = [sample.origin for sample in batch if sample not in good]
+        if doubted and batch is made[:1]:
+            doubted = unused
+        lent = sampling.choose(doubted, hearing.names, hearing.rules.whole_samples)
+        new = hearing.usable([*good, *lent])
+        kept = _settled(hearing, new, kept)
+        samples = [*samples, *new]
+        if doubted:
+            break
+    return samples, kept
+
+
+def _with_swaps(
+    hearing: Hearing, samples: list[Sample], kept: frozenset[str]
+) -> tuple[list[Sample], frozenset[str]]:
+    """Try values from elsewhere on the site, for names that have too few of their own."""
+    known = sampling.tried(samples, frozenset(hearing.names) - kept)
+    if not samples or not known:
+        return samples, kept
+    least, most = hearing.rules.min_values, hearing.rules.swap_values
+    made = hearing.usable(sampling.swapped(samples, known, hearing.task.pool, least, most))
+    return [*samples, *made], _settled(hearing, made, kept)
+
+
+def _enough(hearing: Hearing, name: str) -> int:
+    """Values that a name should be tried with before it is believed not to matter."""
+    rules = hearing.rules
+    if is_tracker(name):
+        rate = rules.tag_rate
+    elif all(map(sampling.opaque, _values(hearing, name))):
+        rate = rules.token_rate
+    else:
+        rate = rules.word_rate
+    return math.ceil(math.log(1 - rules.confidence) / math.log(1 - rate))
+
+
+def _values(hearing: Hearing, name: str) -> set[str]:
+    return {value for url in hearing.task.urls for value in query.values(url, name)[:1]}
+
+
+# --- where nothing else is seen -----------------------------------------------------------------
+
+
+def _without_what_matters(
+    hearing: Hearing, samples: Sequence[Sample], removable: frozenset[str]
+) -> None:
+    """Try what may go on the bare path, where no name that matters can hide what it does.
+
+    An empty list looks the same in every order. A name that changes the page there is noted as
+    important, unless it shows what the whole URL shows: then it says the same as another name,
+    which stays.
+    """
+    words = frozenset(name for name in removable if not is_tracker(name))
+    alone = {query.keep_only(sample.url, words): sample for sample in samples}
+    for url, sample in sorted(alone.items())[:_ALONE_SAMPLES] if words else ():
+        found = hearing.compare(url, words)
+        if found is None or found.outcome != "different":
+            continue
+        if hearing.view.alike(url, sample.url, hearing.rules.repeats):
+            continue
+        for name in sorted(_needed_alone(hearing, url, words)):
+            _note_alone(hearing, query.keep_only(url, {name}), sample.url, name)
+    hearing.wait()
+
+
+def _needed_alone(hearing: Hearing, url: str, words: frozenset[str]) -> frozenset[str]:
+    def same_when_kept(kept: frozenset[str]) -> Answer:
+        return hearing.compared(url, words - kept).outcome
+
+    return minimal_set(_likeliest_first(hearing, words), same_when_kept).kept
+
+
+def _note_alone(hearing: Hearing, url: str, whole: str, name: str) -> None:
+    found = hearing.compared(url, frozenset({name}))
+    if found.outcome == "different" and not hearing.view.alike(url, whole, hearing.rules.repeats):
+        found = replace(found, reason=f"{found.reason}, where it stands alone,")
+        hearing.note(Sample(url), frozenset({name}), found, name)
