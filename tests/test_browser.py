@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -302,6 +303,16 @@ def test_stopped_browser_is_given_up(
         assert browser.render(server.url("/light")).outcome == "timeout"
         assert gone(profile)
         assert browser.render(server.url("/light")).outcome == "seen"
+
+
+@linux
+@kinds
+def test_nothing_stays_in_the_temporary_folder(kind: Kind) -> None:
+    code = f"from miqps.browser import Browser; Browser(kind={kind!r}).close()"
+    with tempfile.TemporaryDirectory(prefix="t") as folder:
+        environment = {**os.environ, "TMPDIR": folder}
+        subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=60)
+        assert not list(Path(folder).iterdir())
 
 
 @linux

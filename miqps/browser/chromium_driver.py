@@ -205,7 +205,7 @@ def _drive(browser: str, profile: Path) -> webdriver.Chrome:
     # A group of its own: Ctrl-C is for the program, which then closes the browser in order.
     service = _Service(
         executable_path=guard[0] if guard else path,
-        env=processes.environment(),
+        env=processes.environment(profile),
         popen_kw={"start_new_session": True},
     )
     if guard:

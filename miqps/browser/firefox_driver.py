@@ -134,7 +134,7 @@ def _start(browser: str) -> LocalFirefox:
             # A group of its own: Ctrl-C is for the program, and all of the group can be killed.
             process = subprocess.Popen(
                 command,
-                env=processes.environment() | _VARIABLES,
+                env=processes.environment(profile) | _VARIABLES,
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,

@@ -16,6 +16,9 @@ from miqps.browser.driver import BrowserError
 
 _PREFIX = "miqps-browser-"
 
+_LONGEST_FOLDER = 56
+"""Bytes. A socket's whole path has 104 on macOS, and Chromium puts 46 behind the folder."""
+
 # The kernel ends a child when the *thread* that started it ends. This one never does.
 starter = ThreadPoolExecutor(1, thread_name_prefix="miqps-starter")
 """Starts browsers."""
@@ -67,9 +70,18 @@ def guard() -> tuple[str, ...]:
     return (setpriv, "--pdeathsig", "KILL") if setpriv else ()
 
 
-def environment() -> dict[str, str]:
-    """The variables browsers are started with: the same language and time zone everywhere."""
-    return {**os.environ, "TZ": "UTC", "LANGUAGE": "en_US", "LC_ALL": "C.UTF-8"}
+def environment(profile: Path) -> dict[str, str]:
+    """The variables browsers are started with: the same language and time zone everywhere.
+
+    What they and their drivers put into a temporary folder goes with the profile, where its name
+    leaves room for that of a socket.
+    """
+    alike = {**os.environ, "TZ": "UTC", "LANGUAGE": "en_US", "LC_ALL": "C.UTF-8"}
+    temporary = profile / "tmp"
+    if len(os.fsencode(temporary)) > _LONGEST_FOLDER:
+        return alike
+    temporary.mkdir(exist_ok=True)
+    return {**alike, "TMPDIR": str(temporary)}
 
 
 def new_profile() -> Path:
