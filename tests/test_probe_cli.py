@@ -155,7 +155,7 @@ def test_a_site_that_is_down_costs_nothing_that_was_known(script, db: Path, tmp_
     done = script("probe.py", "--db", db, "--json", cwd=tmp_path)
     (line,) = said(done.stderr)
     assert done.returncode == 1
-    assert "could not be reached" in line
+    assert "could not be asked: robots.txt: connection refused" in line
     with Store.open(db) as store:
         assert store.maps.version() == 0
         (site,) = store.corpus.sites()
