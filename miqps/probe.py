@@ -116,6 +116,8 @@ class Prober:
         self._waiting.extend(agenda(self._store, self._plan))
         self.progress.contexts = len(self._waiting)
         self._watch(self.progress)
+        if self._waiting:
+            self._engine.ready()
         try:
             while self._step():
                 self._watch(self.progress)

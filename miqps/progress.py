@@ -12,9 +12,9 @@ from miqps.probe import Progress as RunProgress
 
 
 @contextmanager
-def showing() -> Iterator[Callable[[RunProgress], None]]:
-    """Give the function that shows how far a run is."""
-    console = Console(stderr=True)
+def showing(console: Console | None = None) -> Iterator[Callable[[RunProgress], None]]:
+    """Give the function that shows how far a run is, on standard error or another console."""
+    console = console or Console(stderr=True)
     if not console.is_terminal:
         yield lambda progress: None
         return

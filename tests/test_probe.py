@@ -10,6 +10,8 @@ import pytest
 from protego import Protego
 
 from miqps import query, urls
+from miqps.browser import BrowserError
+from miqps.engines.local import LocalEngine, Renderer
 from miqps.page import Page
 from miqps.planning import known_site
 from miqps.probe import Plan, Prober
@@ -32,6 +34,8 @@ class Imagined:
         self.log: Counter[Render] = Counter()
         self.most_at_once = 0
         self._wanted: deque[Render] = deque()
+
+    def ready(self) -> None: ...
 
     def submit(self, render: Render) -> None:
         self._wanted.append(render)
@@ -431,6 +435,18 @@ def test_a_site_whose_robots_txt_cannot_be_read_keeps_what_it_had(store: Store) 
     assert prober.progress.down == {"shop.example": "robots.txt: status 503"}
     assert {urls.site(r.url) for r in engine.log} == {"other.example"}
     assert store.evidence.verdicts("shop.example") == before
+
+
+def test_without_a_browser_no_site_is_asked_anything(store: Store) -> None:
+    add(store, *VISITS)
+
+    def none() -> Renderer:
+        raise BrowserError("no browser")
+
+    rules, asked = robots()
+    with LocalEngine(2, none) as engine, pytest.raises(BrowserError, match="no browser"):
+        Prober(store, engine, Plan(), robots=rules).run()
+    assert not asked
 
 
 def test_hosts_of_one_domain_are_asked_one_at_a_time(store: Store) -> None:
