@@ -21,6 +21,9 @@ from miqps.minimal_set import Answer, minimal_set
 from miqps.sampling import Sample
 from miqps.trackers import is_tracker
 
+_CROSSED = 2
+"""Samples that are given the values of another one."""
+
 _ALONE_SAMPLES = 3
 """Samples whose names are tried without those that matter."""
 
@@ -31,17 +34,11 @@ def hear(hearing: Hearing) -> None:
     Raises:
         NotYet: pages are wanted.
     """
-    rules, urls = hearing.rules, hearing.task.urls
+    rules = hearing.rules
     whole = min(rules.samples, rules.whole_samples)
-    chosen = sampling.choose(urls, hearing.names, whole + rules.held_back)
-    samples, kept = list[Sample](), frozenset[str]()
-    for part in (chosen[:1], chosen[1:whole]):
-        new = hearing.usable(part)
-        kept = _settled(hearing, new, kept)
-        samples += new
-        if kept.issuperset(hearing.names):
-            return
-    if not samples:
+    chosen = sampling.choose(hearing.task.urls, hearing.names, whole + rules.held_back)
+    samples, kept = _without_conflict(hearing, chosen[:whole])
+    if not samples or kept.issuperset(hearing.names):
         return
     samples, kept = _with_more_values(hearing, samples, chosen, kept)
     samples, kept = _with_swaps(hearing, samples, kept)
@@ -57,7 +54,69 @@ def hear(hearing: Hearing) -> None:
 # --- what must stay -----------------------------------------------------------------------------
 
 
-def _settled(hearing: Hearing, samples: Sequence[Sample], kept: frozenset[str]) -> frozenset[str]:
+def _without_conflict(
+    hearing: Hearing, chosen: Sequence[Sample]
+) -> tuple[list[Sample], frozenset[str]]:
+    """What must stay on the samples, and still is enough when their values are crossed.
+
+    Of two names that say the same, the one to keep is that which the site believes when they say
+    different things. A name that has an effect only then is the default of another one everywhere
+    (the variant that a product is shown in anyway), and stays.
+    """
+    first: frozenset[str] = frozenset()
+    while True:
+        samples, kept = _learned(hearing, chosen, first)
+        crossed = _with_an_effect_when_crossed(hearing, samples, kept)
+        if not crossed:
+            return samples, kept
+        if first:
+            for sample, gone, name in crossed:
+                hearing.note_blame(sample, gone, hearing.compared(sample.url, gone), name)
+            return samples, kept | {name for *_, name in crossed}
+        first = frozenset(name for *_, name in crossed)
+        hearing.forget()
+
+
+def _learned(
+    hearing: Hearing, chosen: Sequence[Sample], first: frozenset[str]
+) -> tuple[list[Sample], frozenset[str]]:
+    """The samples that could be used, and what must stay on them."""
+    samples, kept = list[Sample](), frozenset[str]()
+    for part in (chosen[:1], chosen[1:]):
+        new = hearing.usable(part)
+        kept = _settled(hearing, new, kept, first)
+        samples += new
+        if kept.issuperset(hearing.names):
+            break
+    return samples, kept
+
+
+def _with_an_effect_when_crossed(
+    hearing: Hearing, samples: Sequence[Sample], kept: frozenset[str]
+) -> list[tuple[Sample, frozenset[str], str]]:
+    """Names that matter in a sample that has the values of another one: with what was removed.
+
+    A URL that the site does not answer says nothing: it was never one of its own.
+    """
+    removable = frozenset(hearing.names) - kept
+    words = frozenset(name for name in removable if not is_tracker(name))
+    crossed = sampling.crossed(samples, words)[:_CROSSED] if kept else []
+    found = hearing.compare_all(crossed, removable)
+    for sample, compared in zip(crossed, found, strict=True):
+        if compared.outcome == "different":
+            needed = _minimal(hearing, sample.url, removable)
+            return [(sample, removable - (needed - {name}), name) for name in sorted(needed)]
+        if compared.outcome == "same":
+            hearing.note(sample, removable, compared)
+    return []
+
+
+def _settled(
+    hearing: Hearing,
+    samples: Sequence[Sample],
+    kept: frozenset[str],
+    first: frozenset[str] = frozenset(),
+) -> frozenset[str]:
     """What must stay on these samples, beside what is known to; all else goes from each of them.
 
     The first sample is settled before the others are looked at: what must stay there, mostly must
@@ -71,21 +130,31 @@ def _settled(hearing: Hearing, samples: Sequence[Sample], kept: frozenset[str]) 
             differing = [s for s, c in zip(batch, found, strict=True) if c.needs_it]
             if not differing:
                 break
-            kept |= _needed(hearing, differing[0], removable)
+            kept |= _needed(hearing, differing[0], removable, first)
     return kept
 
 
-def _needed(hearing: Hearing, sample: Sample, removable: frozenset[str]) -> frozenset[str]:
-    """The smallest part of what was removed that brings the sample back."""
+def _needed(
+    hearing: Hearing, sample: Sample, removable: frozenset[str], first: frozenset[str]
+) -> frozenset[str]:
+    """The smallest part of what was removed that brings the sample back, with its evidence."""
+    found = _minimal(hearing, sample.url, removable, first)
+    for name in sorted(found):
+        gone = removable - (found - {name})
+        hearing.note_blame(sample, gone, hearing.compared(sample.url, gone), name)
+    return found
+
+
+def _minimal(
+    hearing: Hearing, url: str, removable: frozenset[str], first: frozenset[str] = frozenset()
+) -> frozenset[str]:
+    """The smallest part of what was removed that brings a URL back."""
 
     def same_when_kept(kept: frozenset[str]) -> Answer:
-        return hearing.compared(sample.url, removable - kept).outcome
+        return hearing.compared(url, removable - kept).outcome
 
-    found = minimal_set(_likeliest_first(hearing, removable), same_when_kept)
-    for name in sorted(found.kept):
-        gone = removable - (found.kept - {name})
-        hearing.note_blame(sample, gone, hearing.compared(sample.url, gone), name)
-    return found.kept
+    names = _likeliest_first(hearing, removable)
+    return minimal_set(sorted(names, key=lambda name: name not in first), same_when_kept).kept
 
 
 def _likeliest_first(hearing: Hearing, names: frozenset[str]) -> list[str]:
@@ -106,8 +175,8 @@ def _with_more_values(
 ) -> tuple[list[Sample], frozenset[str]]:
     """Try the further values that were observed, in the place of those of the samples.
 
-    A URL that was put together may be one that the site never makes. Where it changes the page, the
-    one that lent the values is believed instead.
+    A URL that was put together may be one that the site never makes. Where it does not answer, the
+    one that lent the values is looked at instead.
     """
     removable = frozenset(hearing.names) - kept
     known = sampling.tried([*samples, *chosen], removable)
@@ -118,9 +187,9 @@ def _with_more_values(
     made = sampling.transplants(samples, unused, lacking, known)[: max(most, 0)]
     for batch in (made[:1], made[1:]):
         found = hearing.compare_all(batch, removable)
-        good = [s for s, c in zip(batch, found, strict=True) if c.outcome == "same"]
+        good = [s for s, c in zip(batch, found, strict=True) if c.outcome != "invalid"]
         doubted = [sample.origin for sample in batch if sample not in good]
-        if doubted and batch is made[:1]:
+        if doubted and batch == made[:1]:
             doubted = unused
         lent = sampling.choose(doubted, hearing.names, hearing.rules.whole_samples)
         new = hearing.usable([*good, *lent])
@@ -179,16 +248,9 @@ def _without_what_matters(
             continue
         if hearing.view.alike(url, sample.url, hearing.rules.repeats):
             continue
-        for name in sorted(_needed_alone(hearing, url, words)):
+        for name in sorted(_minimal(hearing, url, words)):
             _note_alone(hearing, query.keep_only(url, {name}), sample.url, name)
     hearing.wait()
-
-
-def _needed_alone(hearing: Hearing, url: str, words: frozenset[str]) -> frozenset[str]:
-    def same_when_kept(kept: frozenset[str]) -> Answer:
-        return hearing.compared(url, words - kept).outcome
-
-    return minimal_set(_likeliest_first(hearing, words), same_when_kept).kept
 
 
 def _note_alone(hearing: Hearing, url: str, whole: str, name: str) -> None:

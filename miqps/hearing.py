@@ -39,6 +39,10 @@ class Hearing:
     def begin(self, pages: Mapping[Render, Page]) -> None:
         """Start over with the pages that are there by now."""
         self.view.refresh(pages)
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what was noted: the procedure begins anew, with the pages that it has."""
         self._trials = {}
 
     def wait(self) -> None:

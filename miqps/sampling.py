@@ -62,6 +62,22 @@ def tried(samples: Iterable[Sample], names: Iterable[str]) -> dict[str, set[str]
     return found
 
 
+def crossed(samples: Sequence[Sample], names: Iterable[str]) -> list[Sample]:
+    """Samples in which these names have the values of the next sample."""
+    names = sorted(names)
+    made = []
+    for sample, other in zip(samples, (*samples[1:], *samples[:1]), strict=True):
+        url, swapped = sample.url, set()
+        for name in names:
+            values = query.values(other.url, name)
+            if values and values[0] not in query.values(sample.url, name)[:1]:
+                url = query.replace_value(url, name, values[0])
+                swapped.add(name)
+        if swapped:
+            made.append(Sample(url, frozenset(swapped), origin=other.url))
+    return made
+
+
 def transplants(
     bases: Sequence[Sample],
     candidates: Iterable[str],

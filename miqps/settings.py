@@ -43,7 +43,7 @@ class Judging:
     """Further samples on which all neutral parameters are removed together. With S, 30 values:
     a parameter that matters for one value in ten slips through in 4 % of the cases, not in 35 %."""
 
-    whole_samples: int = 6
+    whole_samples: int = 5
     """Of the S samples, those that are rendered as they are, two renders each. Of further ones the
     values are put into these, one render each."""
 
