@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
 from itertools import zip_longest
 
 from miqps import query, urls
 from miqps.eligibility import unfit
 from miqps.settings import JUDGE, JUDGING, Judging
 from miqps.store import Store, StoredContext
-from miqps.store.file import TIME_FORMAT
+from miqps.store.file import days_ago
 from miqps.task import Task
 from miqps.trackers import is_tracker
 
 _POOL = 50
 """Values from elsewhere that are kept a name and context: more are never tried."""
 
-_OF_THE_MOMENT = dict.fromkeys(("max_renders", "max_minutes", "delay", "stale"))
+_OF_THE_MOMENT = dict.fromkeys(("max_renders", "max_minutes", "delay"))
 """What a run that was cut off may do otherwise when it goes on: nothing looks different for it."""
 
 
@@ -99,13 +98,9 @@ def due(stored: StoredContext, plan: Plan) -> bool:
         return False
     if plan.again or not stored.judged_urls or stored.judged_by not in ("", plan.content_id):
         return True
-    if plan.stale is not None and (stored.judge < JUDGE or stored.judged < _before(plan.stale)):
+    if plan.stale is not None and (stored.judge < JUDGE or stored.judged < days_ago(plan.stale)):
         return True
     return stored.urls > stored.judged_urls and stored.undecided > 0
-
-
-def _before(days: float) -> str:
-    return (datetime.now(UTC) - timedelta(days=days)).strftime(TIME_FORMAT)
 
 
 def tasks(

@@ -17,6 +17,10 @@ JUDGE = 1
 """Which judge this is. Raised when verdicts of before should not be trusted any more; `--stale`
 judges them again."""
 
+PAGE_DAYS = 7
+"""How long a run that was cut off may use the pages it has seen. Older ones are not compared with
+new ones: sites change."""
+
 
 @dataclass(frozen=True, slots=True)
 class Judging:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,7 @@ import pytest
 from miqps import settings
 from miqps.mapping import Verdict
 from miqps.planning import Plan, agenda
-from miqps.store import Observation, Store
-from miqps.store.file import TIME_FORMAT
+from miqps.store import Observation, Store, file
 from miqps.trial import Trial
 from tests.imagined import SITE
 
@@ -37,8 +35,8 @@ def decide(store: Store, plan: Plan, path: str, days_ago: float = 0, **decisions
         for name, decision in decisions.items()
     ]
     store.evidence.save(run, stored, [trial], verdicts)
-    when = (datetime.now(UTC) - timedelta(days=days_ago)).strftime(TIME_FORMAT)
     with store._file.writing() as db:
+        when = file.days_ago(days_ago)
         db.execute("UPDATE contexts SET judged = ? WHERE id = ?", [when, stored.id])
 
 
@@ -124,6 +122,7 @@ def test_judgements_from_before_judges_were_counted_are_stale(store: Store) -> N
 
 
 def test_a_run_goes_on_under_another_budget(store: Store) -> None:
-    plan = Plan(max_renders=5, max_minutes=1, delay=2, stale=30)
+    plan = Plan(max_renders=5, max_minutes=1, delay=2)
     assert plan.as_settings() == Plan().as_settings()
+    assert Plan(stale=30).as_settings() != Plan().as_settings()
     assert Plan(hosts=("shop.example",)).as_settings() != Plan().as_settings()

@@ -17,8 +17,9 @@ from miqps.planning import known_site
 from miqps.probe import Plan, Prober
 from miqps.publish import publish
 from miqps.robots import Robots, RobotsFile
-from miqps.settings import JUDGING
+from miqps.settings import JUDGING, PAGE_DAYS
 from miqps.store import Observation, Store
+from miqps.store.file import days_ago
 from miqps.view import Render
 from tests.imagined import SITE, ByTitle, Site, page, reads
 
@@ -153,6 +154,18 @@ def test_a_page_that_cannot_be_read_any_more_is_rendered_again(store: Store) -> 
     probe(store, second)
     assert set(first.log) <= set(second.log)
     assert published(store)["/p", "utm_source"] == "neutral"
+
+
+@pytest.mark.parametrize(("age", "used"), [(PAGE_DAYS - 1, True), (PAGE_DAYS + 1, False)])
+def test_a_run_that_was_cut_off_long_ago_looks_again(store: Store, age: int, used: bool) -> None:
+    add(store, *VISITS)
+    first = Imagined(reads("id"))
+    probe(store, first, max_renders=6)
+    with store._file.writing() as db:
+        db.execute("UPDATE renders SET rendered = ?", [days_ago(age)])
+    second = Imagined(reads("id"))
+    assert probe(store, second).progress.judged == 1
+    assert bool(set(first.log) & set(second.log)) is not used
 
 
 def test_an_open_context_is_judged_again_when_more_is_known(store: Store) -> None:

@@ -6,7 +6,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Self
 
@@ -28,6 +28,11 @@ TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 def now() -> str:
     """The time as it is stored."""
     return datetime.now(UTC).strftime(TIME_FORMAT)
+
+
+def days_ago(days: float) -> str:
+    """A time in the past as it is stored."""
+    return (datetime.now(UTC) - timedelta(days=days)).strftime(TIME_FORMAT)
 
 
 class File:

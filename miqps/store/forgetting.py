@@ -7,13 +7,12 @@ of space.
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
 
 from sqlite_utils import Database
 
 from miqps import settings, urls
 from miqps.reservoir import LISTED, REDACTED, VISITED, Reservoir, Sample
-from miqps.store.file import TIME_FORMAT, File, whole
+from miqps.store.file import File, days_ago, whole
 
 _TOO_MANY_ON_SITE = "more contexts on one site than are kept"
 _TOO_MANY = "more contexts than are kept"
@@ -80,7 +79,7 @@ def forget_older(file: File, days: float) -> int:
     Verdicts on forgotten contexts leave the map at the next publication: what they let go stays in
     URLs again.
     """
-    before = (datetime.now(UTC) - timedelta(days=days)).strftime(TIME_FORMAT)
+    before = days_ago(days)
     with file.writing() as db:
         number = _drop(db, "last_seen < ?", [before], _BY_AGE)
         db.execute("DELETE FROM urls WHERE last_seen < ?", [before])

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from miqps.store.file import File, now, whole
+from miqps.settings import PAGE_DAYS
+from miqps.store.file import File, days_ago, now, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +79,10 @@ class Journal:
             )
 
     def page(self, run_id: int, url: str, repeat: int) -> bytes | None:
-        """The page of a render that this run has already made, or None."""
+        """The page of a render that this run has already made, or None; not one too old for use."""
         rows = self._file.rows(
-            "SELECT page FROM renders WHERE run_id = ? AND url = ? AND repeat = ?",
-            [run_id, url, repeat],
+            "SELECT page FROM renders WHERE run_id = ? AND url = ? AND repeat = ? AND rendered > ?",
+            [run_id, url, repeat, days_ago(PAGE_DAYS)],
         )
         return rows[0][0] if rows and isinstance(rows[0][0], bytes) else None
 
