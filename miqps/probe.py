@@ -206,7 +206,7 @@ class Prober:
         forbidden = never_touch(render.url, off) or deed(render.url)
         if forbidden is not None:
             return Page(url=render.url, outcome="refused", reason=forbidden)
-        stored = self._store.journal.page(self._run, render.url, render.repeat)
+        stored = self._store.journal.page(self._run, render.url, render.repeat, render.sent)
         if stored is None:
             return None
         try:
@@ -290,6 +290,7 @@ def _entry(render: Render, page: Page) -> JournalEntry:
     return JournalEntry(
         url=render.url,
         repeat=render.repeat,
+        sent=render.sent,
         outcome=page.outcome,
         reason=page.reason,
         status=page.status,

@@ -22,6 +22,8 @@ class JournalEntry:
     status: int | None
     milliseconds: float
     page: bytes
+    sent: str = ""
+    """What the server was asked for in place of the URL."""
 
 
 class Journal:
@@ -62,11 +64,12 @@ class Journal:
         with self._file.writing() as db:
             db.execute(
                 "INSERT OR REPLACE INTO renders"
-                " (run_id, url, repeat, outcome, reason, status, milliseconds, rendered, page)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " (run_id, url, sent, repeat, outcome, reason, status, milliseconds, rendered,"
+                " page) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [
                     run_id,
                     entry.url,
+                    entry.sent,
                     entry.repeat,
                     entry.outcome,
                     entry.reason,
@@ -77,10 +80,10 @@ class Journal:
                 ],
             )
 
-    def page(self, run_id: int, url: str, repeat: int) -> bytes | None:
+    def page(self, run_id: int, url: str, repeat: int, sent: str = "") -> bytes | None:
         """The page of a render that this run has already made, or None."""
         rows = self._file.rows(
-            "SELECT page FROM renders WHERE run_id = ? AND url = ? AND repeat = ?",
-            [run_id, url, repeat],
+            "SELECT page FROM renders WHERE run_id = ? AND url = ? AND sent = ? AND repeat = ?",
+            [run_id, url, sent, repeat],
         )
         return rows[0][0] if rows and isinstance(rows[0][0], bytes) else None
