@@ -2,28 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import zip_longest
 
 from miqps import query, urls
 from miqps.eligibility import unfit
+from miqps.settings import JUDGE, JUDGING, Judging
 from miqps.store import Store, StoredContext
+from miqps.store.file import TIME_FORMAT
 from miqps.task import Task
+from miqps.trackers import is_tracker
 
 _POOL = 50
 """Values from elsewhere that are kept a name and context: more are never tried."""
 
+_OF_THE_MOMENT = dict.fromkeys(("max_renders", "max_minutes", "delay", "stale"))
+"""What a run that was cut off may do otherwise when it goes on: nothing looks different for it."""
 
-def due(stored: StoredContext, content_id: str, *, again: bool) -> bool:
-    """Whether a context is to be judged: never judged, or left open and more is known now.
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run is to do."""
+
+    hosts: tuple[str, ...] = ()
+    """Sites to probe; all when empty."""
+
+    algorithm: str = "minimal-set"
+    content_id: str = "visual"
+
+    browser: str = "chromium"
+    """Which one renders. Pages seen with another are not compared with these."""
+
+    rules: Judging = JUDGING
+
+    max_renders: int | None = None
+    max_minutes: float | None = None
+
+    delay: float | None = None
+    """Seconds between two renders of a registrable domain; None: as usual."""
+
+    again: bool = False
+    """Judge contexts again that were judged before."""
+
+    stale: float | None = None
+    """Days after which a judgement is made again, and at once when an older judge made it."""
+
+    off: tuple[str, ...] = ()
+    """Never-touch classes that are switched off."""
+
+    def as_settings(self) -> str:
+        """What runs are told apart by: one that was cut off goes on when this is the same."""
+        return json.dumps({**asdict(self), **_OF_THE_MOMENT, "judge": JUDGE}, sort_keys=True)
+
+
+def agenda(store: Store, plan: Plan) -> list[tuple[StoredContext, Task]]:
+    """What is due, the most valuable first, the sites by turns: each is asked slowly."""
+    by_site = []
+    for site in plan.hosts or store.corpus.sites():
+        stored = store.corpus.contexts(site)
+        decided = {
+            found.context: {v.name for v in found.verdicts if v.decision != "undecided"}
+            for found in store.evidence.verdicts(site)
+        }
+        ranked = sorted(
+            ((_worth(c, decided.get(c.context, ()), plan), c) for c in stored if due(c, plan)),
+            key=lambda each: (-each[0], -each[1].hits, each[1].context),
+        )[: plan.rules.top_patterns]
+        worths = {c.id: worth for worth, c in ranked}
+        queued = tasks(store, stored, [c for _, c in ranked], frozenset(plan.off))
+        by_site.append([(worths[c.id], c, task) for c, task in queued])
+    rounds = (filter(None, one_of_each) for one_of_each in zip_longest(*by_site))
+    return [
+        (c, task)
+        for one_of_each in rounds
+        for _, c, task in sorted(one_of_each, key=lambda each: -each[0])
+    ]
+
+
+def _worth(stored: StoredContext, decided: Collection[str], plan: Plan) -> int:
+    """Traffic times what is not known of it: names without a verdict, known tags aside."""
+    if stored.judged_by != plan.content_id:
+        decided = ()
+    unknown = sum(n not in decided and not is_tracker(n) for n in stored.context.names)
+    return stored.hits * unknown
+
+
+def due(stored: StoredContext, plan: Plan) -> bool:
+    """Whether a context is to be judged: never judged, left open and more is known now, or stale.
 
     What another content ID said does not count: it answered another question.
     """
     if not stored.urls:
         return False
-    if stored.judged_by not in ("", content_id):
+    if plan.again or not stored.judged_urls or stored.judged_by not in ("", plan.content_id):
         return True
-    news = stored.urls > stored.judged_urls
-    return again or not stored.judged_urls or (news and stored.undecided > 0)
+    if plan.stale is not None and (stored.judge < JUDGE or stored.judged < _before(plan.stale)):
+        return True
+    return stored.urls > stored.judged_urls and stored.undecided > 0
+
+
+def _before(days: float) -> str:
+    return (datetime.now(UTC) - timedelta(days=days)).strftime(TIME_FORMAT)
 
 
 def tasks(

@@ -7,24 +7,28 @@ render at once, every judgement when it is made. Whatever ends it, the next run 
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
+from miqps.admission import Admission, Refused
 from miqps.classify import Judge, Judgement
 from miqps.content_id import get as get_content_id
 from miqps.engines import Engine
-from miqps.page import Page, from_bytes, to_bytes
-from miqps.planning import due, tasks
-from miqps.politeness import Turnstile
+from miqps.page import Page
+from miqps.planning import Plan, agenda
+from miqps.politeness import Turnstile, turn_of
+from miqps.recall import recall, remember
+from miqps.robots import Robots
 from miqps.rules import deed, never_touch
-from miqps.settings import JUDGING, Judging
-from miqps.store import JournalEntry, Store, StoredContext
+from miqps.settings import POLITENESS
+from miqps.store import Store, StoredContext
 from miqps.task import Task
 from miqps.thumbnails import thumbnails
 from miqps.view import Render
+
+__all__ = ["Plan", "Prober", "Progress"]
 
 _PASSING = frozenset({"timeout", "crashed", "unreachable"})
 """Outcomes that are tried once more: they say more about the moment than about the page."""
@@ -32,28 +36,8 @@ _PASSING = frozenset({"timeout", "crashed", "unreachable"})
 _DOWN_AFTER = 4
 """Renders of a site in a row that could not reach it, after which it is down."""
 
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a run is to do."""
-
-    hosts: tuple[str, ...] = ()
-    """Sites to probe; all when empty."""
-
-    algorithm: str = "minimal-set"
-    content_id: str = "visual"
-
-    browser: str = "chromium"
-    """Which one renders. Pages seen with another are not compared with these."""
-
-    rules: Judging = JUDGING
-    max_renders: int | None = None
-    delay: float | None = None
-    again: bool = False
-    """Judge contexts again that were judged before."""
-
-    off: tuple[str, ...] = ()
-    """Never-touch classes that are switched off."""
+_GLANCE = 0.05
+"""Seconds between two looks whether a robots.txt has come."""
 
 
 @dataclass(slots=True)
@@ -65,6 +49,12 @@ class Progress:
     renders: int = 0
     shared: int = 0
     """Renders that were wanted and had been made already."""
+
+    disallowed: int = 0
+    """Renders that were wanted and that robots.txt does not allow."""
+
+    verdicts: Counter[str] = field(default_factory=Counter)
+    """Parameters by what was decided of them."""
 
     site: str = ""
     sites: set[str] = field(default_factory=set)
@@ -86,7 +76,7 @@ class _Active:
 
 
 class Prober:
-    """One run over a store and an engine."""
+    """One run over a store and an engine. Without `robots` no robots.txt is asked for."""
 
     def __init__(
         self,
@@ -94,6 +84,7 @@ class Prober:
         engine: Engine,
         plan: Plan,
         watch: Callable[[Progress], None] = lambda progress: None,
+        robots: Robots | None = None,
     ) -> None:
         self.progress = Progress()
         self._store = store
@@ -102,6 +93,8 @@ class Prober:
         self._watch = watch
         self._content_id = get_content_id(plan.content_id)
         self._turnstile = Turnstile(plan.delay)
+        self._admission = Admission(self._turnstile, robots)
+        self._ends_at = float("inf")
         self._waiting: deque[tuple[StoredContext, Task]] = deque()
         self._active: list[_Active] = []
         self._wanted: dict[str, deque[Render]] = {}
@@ -115,10 +108,16 @@ class Prober:
 
         Raises StoreError and BrowserError; what was done until then is stored.
         """
-        settings = {**asdict(self._plan), "max_renders": None, "delay": None}
-        self._run = self._store.journal.begin(json.dumps(settings, sort_keys=True))
-        self._plan_contexts()
+        if self._plan.max_minutes is not None:
+            self._ends_at = time.monotonic() + 60 * self._plan.max_minutes
+        self._run = self._store.journal.begin(self._plan.as_settings())
+        for site in self._plan.hosts or self._store.corpus.sites():
+            self._store.corpus.learn_paths(site)
+        self._waiting.extend(agenda(self._store, self._plan))
+        self.progress.contexts = len(self._waiting)
         self._watch(self.progress)
+        if self._waiting:
+            self._engine.ready()
         try:
             while self._step():
                 self._watch(self.progress)
@@ -133,44 +132,41 @@ class Prober:
         if finished:
             self._store.journal.finish(self._run)
 
-    # --- what is to be judged -------------------------------------------------------------------
-
-    def _plan_contexts(self) -> None:
-        """Queue what is due: the most seen contexts of each site first, the sites by turns."""
-        by_site = []
-        for site in self._plan.hosts or self._store.corpus.sites():
-            self._store.corpus.learn_paths(site)
-            stored = self._store.corpus.contexts(site)
-            due_now = [c for c in stored if due(c, self._plan.content_id, again=self._plan.again)]
-            if due_now:
-                chosen = due_now[: self._plan.rules.top_patterns]
-                queued = tasks(self._store, stored, chosen, frozenset(self._plan.off))
-                by_site.append(deque(queued))
-        while by_site:
-            by_site = [queue for queue in by_site if queue]
-            for queue in by_site:
-                self._waiting.append(queue.popleft())
-        self.progress.contexts = len(self._waiting)
-
     # --- the loop -------------------------------------------------------------------------------
 
     def _step(self) -> bool:
         """Advance every judge that can go on, start renders, take one result; False at the end."""
         while self._waiting and len(self._active) < 2 * self._engine.slots:
-            stored, task = self._waiting.popleft()
+            stored, task = self._next_waiting()
             judge = Judge(task, self._content_id, self._plan.rules, self._plan.algorithm)
             self._active.append(_Active(stored, judge))
         for active in list(self._active):
             if not active.missing:
                 self._advance(active)
         pause = self._start_renders()
+        if self._admission.awaits():
+            pause = _GLANCE if pause is None else min(pause, _GLANCE)
         if self._under_way:
             done = self._engine.wait(pause)
             if done is not None:
                 self._take(*done)
+        elif self.progress.out_of_budget:
+            return False
         elif pause is not None:
             time.sleep(pause)
+        for site, why in self._admission.finished(time.monotonic()).items():
+            self._give_up(site, why)
         return bool(self._active or self._waiting or self._under_way)
+
+    def _next_waiting(self) -> tuple[StoredContext, Task]:
+        """The first context; before it, one whose site waits for nobody's pause."""
+        busy = {turn_of(active.stored.context.site) for active in self._active}
+        for place, (stored, _) in enumerate(self._waiting):
+            if turn_of(stored.context.site) not in busy:
+                found = self._waiting[place]
+                del self._waiting[place]
+                return found
+        return self._waiting.popleft()
 
     def _advance(self, active: _Active) -> None:
         """Let a judge look at its new pages, until it is done or waits for a browser."""
@@ -183,6 +179,7 @@ class Prober:
                 )
                 self._active.remove(active)
                 self.progress.judged += 1
+                self.progress.verdicts.update(v.decision for v in found.verdicts)
                 self.progress.sites.add(active.stored.context.site)
                 return
             for render in found:
@@ -206,47 +203,45 @@ class Prober:
         forbidden = never_touch(render.url, off) or deed(render.url)
         if forbidden is not None:
             return Page(url=render.url, outcome="refused", reason=forbidden)
-        stored = self._store.journal.page(self._run, render.url, render.repeat, render.sent)
-        if stored is None:
-            return None
-        try:
-            page = from_bytes(stored)
-        except ValueError:
-            # Written by another version: it is rendered again.
-            return None
-        self.progress.shared += 1
+        page = recall(self._store.journal, self._run, render)
+        self.progress.shared += page is not None
         return page
 
     def _start_renders(self) -> float | None:
         """Hand the engine what may be rendered now; gives the seconds until more may be."""
         now = time.monotonic()
-        opens: list[float] = []
-        for site, wanted in self._wanted.items():
-            while wanted and len(self._under_way) <= self._engine.slots:
-                opens_at = self._turnstile.opens_at(site)
-                if opens_at is None:
-                    break
-                if opens_at > now:
-                    opens.append(opens_at - now)
-                    break
-                if self._spent():
-                    return None
-                render = wanted.popleft()
-                self._turnstile.enter(site)
-                self._under_way[render] = site
-                self._engine.submit(render)
-        return min(opens, default=None)
+        pauses = [self._start_renders_of(site, now) for site in self._wanted]
+        pause = min((each for each in pauses if each is not None), default=None)
+        return None if pause is None else max(min(pause, self._ends_at - now), 0.0)
 
-    def _spent(self) -> bool:
-        """Whether the budget is used up; then everything that is not judged is left as it is."""
+    def _start_renders_of(self, site: str, now: float) -> float | None:
+        wanted = self._wanted[site]
+        refused = False
+        while wanted and len(self._under_way) <= self._engine.slots:
+            if self._spent(now):
+                return None
+            render = wanted[0]
+            asked = self._admission.ask(site, render.sent or render.url, now)
+            if isinstance(asked, Refused):
+                self.progress.disallowed += 1
+                self._hand_out(wanted.popleft(), Page(render.url, "refused", asked.reason))
+                refused = True
+            elif asked == 0:
+                self._turnstile.enter(site)
+                self._under_way[wanted.popleft()] = site
+                self._engine.submit(render)
+            else:
+                return 0.0 if refused else asked
+        return 0.0 if refused else None
+
+    def _spent(self, now: float) -> bool:
+        """Whether the budget is used up; what is under way then is the last."""
         limit = self._plan.max_renders
-        if limit is None or self.progress.renders + len(self._under_way) < limit:
-            return False
-        self.progress.out_of_budget = True
-        self._abandon(self._active)
-        self._waiting.clear()
-        self._wanted.clear()
-        return True
+        begun = self.progress.renders + len(self._under_way)
+        if now >= self._ends_at or (limit is not None and begun >= limit):
+            self.progress.out_of_budget = True
+            self._waiting.clear()
+        return self.progress.out_of_budget
 
     # --- results --------------------------------------------------------------------------------
 
@@ -258,42 +253,34 @@ class Prober:
         self.progress.site = site
         self.progress.outcomes[page.outcome] += 1
         self._tried[render] += 1
-        if self._try_again(site, render, page, now):
-            self._wanted.setdefault(site, deque()).appendleft(render)
+        if page.outcome != "throttled":
+            self._turnstile.answered(site)
+            again = page.outcome in _PASSING and self._tried[render] < 2
+        else:
+            waits = self._turnstile.refused(site, now, page.retry_after)
+            # A page that is refused again and again says nothing of the others: they are tried.
+            again = self._tried[render] <= POLITENESS.max_backoffs
+            if again and not waits:
+                self._give_up(site, "it asks to be left alone")
+        if again:
+            if site not in self.progress.down:
+                self._wanted.setdefault(site, deque()).appendleft(render)
             return
-        self._store.journal.save(self._run, _entry(render, page))
+        remember(self._store.journal, self._run, render, page)
+        self._hand_out(render, page)
+        self._unreached[site] = self._unreached[site] + 1 if page.outcome == "unreachable" else 0
+        if self._unreached[site] >= _DOWN_AFTER:
+            self._give_up(site, page.reason)
+
+    def _hand_out(self, render: Render, page: Page) -> None:
         for active in self._active:
             if render in active.missing:
                 active.missing.discard(render)
                 active.pages[render] = page
-        self._notice_down(site, page)
 
-    def _try_again(self, site: str, render: Render, page: Page, now: float) -> bool:
-        if page.outcome == "throttled":
-            return self._turnstile.refused(site, now, page.retry_after)
-        return page.outcome in _PASSING and self._tried[render] < 2
-
-    def _notice_down(self, site: str, page: Page) -> None:
-        """A site that answers nothing at all is left for another run, its contexts untouched."""
-        self._unreached[site] = self._unreached[site] + 1 if page.outcome == "unreachable" else 0
-        if self._unreached[site] >= _DOWN_AFTER:
-            self.progress.down[site] = page.reason
-            self._abandon([a for a in self._active if a.stored.context.site == site])
-            self._waiting = deque(w for w in self._waiting if w[0].context.site != site)
-            self._wanted.pop(site, None)
-
-    def _abandon(self, given_up: Sequence[_Active]) -> None:
-        self._active = [active for active in self._active if active not in given_up]
-
-
-def _entry(render: Render, page: Page) -> JournalEntry:
-    return JournalEntry(
-        url=render.url,
-        repeat=render.repeat,
-        sent=render.sent,
-        outcome=page.outcome,
-        reason=page.reason,
-        status=page.status,
-        milliseconds=page.milliseconds,
-        page=to_bytes(page),
-    )
+    def _give_up(self, site: str, why: str) -> None:
+        """Leave a site for another run, its contexts untouched."""
+        self.progress.down[site] = why
+        self._active = [a for a in self._active if a.stored.context.site != site]
+        self._waiting = deque(w for w in self._waiting if w[0].context.site != site)
+        self._wanted.pop(site, None)

@@ -12,9 +12,9 @@ from miqps.probe import Progress as RunProgress
 
 
 @contextmanager
-def showing() -> Iterator[Callable[[RunProgress], None]]:
-    """Give the function that shows how far a run is."""
-    console = Console(stderr=True)
+def showing(console: Console | None = None) -> Iterator[Callable[[RunProgress], None]]:
+    """Give the function that shows how far a run is, on standard error or another console."""
+    console = console or Console(stderr=True)
     if not console.is_terminal:
         yield lambda progress: None
         return
@@ -22,13 +22,14 @@ def showing() -> Iterator[Callable[[RunProgress], None]]:
         SpinnerColumn(),
         BarColumn(20),
         TextColumn("{task.completed:.0f}/{task.total:.0f} contexts"),
-        TextColumn("{task.fields[renders]} renders, {task.fields[shared]} shared"),
+        TextColumn("{task.fields[renders]} renders, {task.fields[saved]} saved"),
+        TextColumn("{task.fields[verdicts]} verdicts"),
         TextColumn("[dim]{task.fields[site]}"),
         TimeElapsedColumn(),
         console=console,
         transient=True,
     ) as bar:
-        task = bar.add_task("probing", total=1, renders=0, shared=0, site="")
+        task = bar.add_task("probing", total=1, renders=0, saved=0, verdicts=0, site="")
 
         def show(progress: RunProgress) -> None:
             bar.update(
@@ -36,7 +37,8 @@ def showing() -> Iterator[Callable[[RunProgress], None]]:
                 total=max(progress.contexts, 1),
                 completed=progress.judged,
                 renders=progress.renders,
-                shared=progress.shared,
+                saved=progress.shared,
+                verdicts=progress.verdicts.total(),
                 site=progress.site[:24],
             )
 

@@ -13,6 +13,10 @@ PROBER_TOKEN = "miqps-prober"
 
 DEFAULT_DB = "data/miqps.db"
 
+JUDGE = 1
+"""Which judge this is. Raised when verdicts of before should not be trusted any more; `--stale`
+judges them again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Judging:
@@ -155,7 +159,11 @@ class Politeness:
     """How a site is asked."""
 
     delay: float = 1.0
-    """Seconds between two renders of one site; none on loopback."""
+    """Seconds between two renders of one registrable domain; none on loopback."""
+
+    max_crawl_delay: float = 60.0
+    """Seconds of a Crawl-delay that are kept. Some sites ask for an hour, which means: not at all;
+    one page a minute is a hundredth of what any visitor asks for."""
 
     backoff: float = 60.0
     """Seconds a site is left alone after 429 or 503 without Retry-After; doubles each time."""
@@ -165,7 +173,24 @@ class Politeness:
     run, so that the others are not kept waiting."""
 
     max_backoffs: int = 3
-    """Back-offs after which a site is given up for this run."""
+    """Back-offs in a row after which a site is given up for this run."""
+
+    robots_bytes: int = 512_000
+    """Bytes of a robots.txt that are read: what RFC 9309 wants to be read at least."""
+
+    robots_seconds: float = 15.0
+    """How long a robots.txt is waited for; after that its site is left alone for this run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimating:
+    """What a run is thought to cost where nothing was measured yet."""
+
+    milliseconds: float = 2_000.0
+    """A render. Small pages took 400 to 1,500 on two cores, large ones up to ten seconds."""
+
+    journal: int = 1_000
+    """Renders of the journal that the mean is taken of, the newest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,4 +229,5 @@ CORPUS = Corpus()
 RECORDING = Recording()
 PUBLISHING = Publishing()
 POLITENESS = Politeness()
+ESTIMATING = Estimating()
 PATHS = Paths()

@@ -41,13 +41,14 @@ class Summary:
     refused: tuple[GateDecision, ...]
     outcomes: dict[str, int]
     down: dict[str, str]
+    disallowed: int
     out_of_budget: bool
 
     @property
     def troubles(self) -> list[str]:
         """What went wrong, one line each; the run has failed when there are any."""
-        return [f"{site} could not be reached: {why}; nothing of it was changed, run again when it"
-                " is up" for site, why in self.down.items()]  # fmt: skip
+        return [f"{site} could not be asked: {why}; nothing of it was changed, run again when it"
+                " can be" for site, why in self.down.items()]  # fmt: skip
 
     def as_dict(self) -> dict[str, object]:
         """The summary as plain values."""
@@ -71,8 +72,10 @@ class Summary:
         )
         for decision in self.refused:
             console.print(f"Not published: {decision.site}: {decision.reason}.")
+        if self.disallowed:
+            console.print(f"{self.disallowed} renders were left out: robots.txt disallows them.")
         if self.out_of_budget:
-            console.print("The budget of renders is used up; run again to go on.")
+            console.print("The budget is used up; run again to go on.")
         news = "is published" if self.is_new else "is still in force" if self.version else ""
         console.print(f"Map version {self.version} {news}." if news else "No map yet.")
         return text.getvalue().rstrip("\n")
@@ -104,5 +107,6 @@ def summarize(store: Store, progress: Progress, published: Published) -> Summary
         refused=tuple(d for d in published.decisions if not d.accepted),
         outcomes=dict(progress.outcomes),
         down=dict(progress.down),
+        disallowed=progress.disallowed,
         out_of_budget=progress.out_of_budget,
     )

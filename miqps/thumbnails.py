@@ -57,7 +57,8 @@ def thumbnails(
 
 def _telling(trials: Sequence[Trial]) -> Iterable[Trial]:
     """The trials to show, those first that say most."""
-    changed = [trial for trial in trials if trial.outcome == "different"]
+    # Where nobody was blamed, the next trial of the same names on the same sample tells who was.
+    changed = [trial for trial in trials if trial.outcome == "different" and trial.blamed]
     first = {trial.blamed: trial for trial in reversed(changed)}
     yield from (trial for trial in changed if trial is first[trial.blamed])
     shown: set[str] = set()

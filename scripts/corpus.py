@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,7 +17,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from miqps import formats, listing
+from miqps import ages, formats, listing
 from miqps.formats import FORMATS, FormatError
 from miqps.formats.intake import Intake, take
 from miqps.planning import known_site
@@ -200,10 +199,10 @@ def parse_days(text: str | None) -> float | None:
     """Days from `90d`, `12w` or `90`. Raises UsageError."""
     if text is None:
         return None
-    match = re.fullmatch(r"(\d{1,6})([dw]?)", text)
-    if match is None:
-        raise click.UsageError(f"--older-than takes days or weeks, like 90d or 12w, not {text!r}")
-    return float(match[1]) * (7 if match[2] == "w" else 1)
+    try:
+        return ages.days(text)
+    except ValueError as error:
+        raise click.UsageError(f"--older-than {error}") from error
 
 
 @contextmanager

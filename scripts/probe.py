@@ -12,18 +12,22 @@ import click
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from miqps import ages
 from miqps import content_id as content_ids
+from miqps.agent import check_contact, introduction
 from miqps.browser import Browser, BrowserError
 from miqps.browser.choice import Choice, choose
 from miqps.classify import PROCEDURES
 from miqps.engines.local import LocalEngine
+from miqps.estimate import Estimate, estimate
 from miqps.mapping import MapError
-from miqps.planning import known_site
-from miqps.probe import Plan, Prober
+from miqps.planning import Plan, agenda, known_site
+from miqps.probe import Prober
 from miqps.progress import showing
 from miqps.publish import publish
+from miqps.robots import Robots
 from miqps.rules import RulesError, default_rules, load_rules
-from miqps.settings import DEFAULT_DB, JUDGING
+from miqps.settings import DEFAULT_DB, ESTIMATING, JUDGING
 from miqps.store import Store, StoreError
 from miqps.summary import Summary, summarize
 
@@ -34,6 +38,20 @@ def _content_id(context: click.Context, parameter: click.Parameter, name: str) -
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
     return name
+
+
+def _contact(context: click.Context, parameter: click.Parameter, text: str) -> str:
+    try:
+        return check_contact(text) if text else ""
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def _days(context: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
+    try:
+        return None if text is None else ages.days(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 @click.command(epilog="Example: scripts/probe.py shop.example --samples 6")
@@ -82,7 +100,7 @@ def _content_id(context: click.Context, parameter: click.Parameter, name: str) -
     type=click.IntRange(1),
     default=JUDGING.top_patterns,
     show_default=True,
-    help="K: contexts a site, the most seen first.",
+    help="K: contexts a site, those with the most traffic and unknown parameters first.",
 )
 @click.option(
     "--browser",
@@ -106,11 +124,40 @@ def _content_id(context: click.Context, parameter: click.Parameter, name: str) -
     "--max-renders", type=click.IntRange(1), help="Stop after that many; go on next time."
 )
 @click.option(
+    "--max-minutes",
+    type=click.FloatRange(0, min_open=True),
+    help="Begin no render after that; go on next time.",
+)
+@click.option(
+    "--delay",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="Pause after each render of a registrable domain; a longer Crawl-delay is kept."
+    "  [default: 1, none on loopback]",
+)
+@click.option(
+    "--contact",
+    default="",
+    metavar="MAIL|URL",
+    callback=_contact,
+    help="Whom owners of sites may write to: goes into the User-Agent.",
+)
+@click.option(
+    "--ignore-robots", is_flag=True, help="Do not ask for robots.txt: for your own sites only."
+)
+@click.option(
     "--rules",
     "rule_file",
     help="A rule file (TOML): never-touch classes that it switches off are probed too.",
 )
 @click.option("--again", is_flag=True, help="Judge again what was judged before.")
+@click.option(
+    "--stale",
+    metavar="AGE",
+    callback=_days,
+    help="Judge again what was judged longer ago, as 30d or 4w, or by an older judge.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what it would cost, and do nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def main(
     hosts: tuple[str, ...],
@@ -125,8 +172,14 @@ def main(
     grid: str | None,
     browsers: int,
     max_renders: int | None,
+    max_minutes: float | None,
+    delay: float | None,
+    contact: str,
+    ignore_robots: bool,
     rule_file: str | None,
     again: bool,
+    stale: float | None,
+    dry_run: bool,
     as_json: bool,
 ) -> None:
     """Replay recorded URLs with parameters removed, and publish which of them matter.
@@ -154,18 +207,28 @@ def main(
                 browser=chosen.name,
                 rules=judging,
                 max_renders=max_renders,
+                max_minutes=max_minutes,
+                delay=delay,
                 again=again,
+                stale=stale,
                 off=tuple(sorted(rules.off)),
             )
-            summary = _probe(store, plan, chosen, browsers)
+            result: Summary | Estimate
+            if dry_run:
+                measured = store.journal.mean_milliseconds(ESTIMATING.journal)
+                result = estimate(agenda(store, plan), plan, browsers, measured)
+            else:
+                robots = None if ignore_robots else Robots(introduction(contact))
+                result = _probe(store, plan, chosen, browsers, contact, robots)
     except (StoreError, MapError, RulesError, BrowserError) as error:
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
         raise click.ClickException("stopped; all is saved, run again to go on") from None
-    click.echo(json.dumps(summary.as_dict(), indent=2) if as_json else summary.as_text())
-    for line in summary.troubles:
+    click.echo(json.dumps(result.as_dict(), indent=2) if as_json else result.as_text())
+    troubles = result.troubles if isinstance(result, Summary) else []
+    for line in troubles:
         click.echo(f"Error: {line}", err=True)
-    if summary.troubles:
+    if troubles:
         sys.exit(1)
 
 
@@ -187,16 +250,19 @@ def _sites(store: Store, hosts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sites)
 
 
-def _probe(store: Store, plan: Plan, chosen: Choice, browsers: int) -> Summary:
+def _probe(
+    store: Store, plan: Plan, chosen: Choice, browsers: int, contact: str, robots: Robots | None
+) -> Summary:
     start = partial(
         Browser,
         chosen.binary,
         kind=chosen.kind,
         grid=chosen.grid,
         needs=content_ids.get(plan.content_id).needs,
+        contact=contact,
     )
     with LocalEngine(browsers, start) as engine, showing() as show:
-        prober = Prober(store, engine, plan, show)
+        prober = Prober(store, engine, plan, show, robots)
         run = prober.run()
     return summarize(store, prober.progress, publish(store, run, plan.rules))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from miqps.politeness import Turnstile, on_loopback
+from miqps.politeness import Turnstile, on_loopback, turn_of
 from miqps.settings import Politeness
 
 FAR, NEAR = "shop.example", "127.0.0.1:8000"
@@ -38,13 +38,81 @@ def test_one_at_a_time_and_a_pause_between() -> None:
 
 
 def test_loopback_is_asked_as_fast_as_it_answers() -> None:
-    gate = Turnstile(delay=1)
+    gate = Turnstile()
     gate.enter(NEAR)
     gate.enter(NEAR)
     gate.leave(NEAR, now=10)
     opens_at = gate.opens_at(NEAR)
     assert opens_at is not None
     assert opens_at <= 10
+
+
+@pytest.mark.parametrize(
+    ("site", "expected"),
+    [
+        ("shop.example", "shop.example"),
+        ("www.shop.example:8443", "shop.example"),
+        ("a.b.c.shop.co.uk", "shop.co.uk"),
+        ("shop.example.", "shop.example"),
+        ("www.xn--bcher-kva.example", "xn--bcher-kva.example"),
+        ("ann.github.io", "ann.github.io"),
+        ("deep.ann.github.io", "ann.github.io"),
+        ("co.uk", "co.uk"),
+        ("intranet:8000", "intranet"),
+        ("10.0.0.1", "10.0.0.1"),
+        ("10.0.0.1:8000", "10.0.0.1"),
+        ("[2001:db8::1]:8000", "[2001:db8::1]"),
+        ("localhost:8000", "localhost"),
+    ],
+)
+def test_whose_turn_it_is(site: str, expected: str) -> None:
+    assert turn_of(site) == expected
+
+
+def test_hosts_of_a_domain_and_ports_of_a_host_take_turns() -> None:
+    gate = Turnstile(delay=1)
+    for one, other in ((FAR, "www.shop.example:8443"), ("10.0.0.1", "10.0.0.1:8000")):
+        gate.enter(one)
+        assert gate.opens_at(other) is None
+        gate.leave(one, now=10)
+        assert gate.opens_at(other) == 11
+    assert gate.opens_at("10.0.0.2") == 0
+
+
+def test_a_delay_that_is_wanted_holds_on_loopback_too() -> None:
+    gate = Turnstile(delay=2)
+    gate.enter(NEAR)
+    assert gate.opens_at(NEAR) is None
+    gate.leave(NEAR, now=10)
+    assert gate.opens_at(NEAR) == 12
+
+
+@pytest.mark.parametrize(
+    ("delay", "site", "wanted", "expected"),
+    [(None, FAR, 0, 1), (None, FAR, 5, 5), (7, FAR, 5, 7), (0, FAR, 0, 0), (None, NEAR, 0, 0),
+     (None, NEAR, 5, 5), (None, FAR, 86_400, 60), (90, FAR, 86_400, 90)],
+)  # fmt: skip
+def test_the_longer_pause_is_kept_within_reason(
+    delay: float | None, site: str, wanted: float, expected: float
+) -> None:
+    gate = Turnstile(delay)
+    gate.slow_down(site, wanted)
+    gate.slow_down(site, 0)
+    assert gate.pause(site) == expected
+
+
+def test_a_site_that_answers_again_is_not_held_to_what_it_refused() -> None:
+    gate = Turnstile(rules=Politeness(backoff=60, max_backoffs=1))
+    assert gate.refused(FAR, 100, None)
+    gate.answered(FAR)
+    assert gate.refused(FAR, 300, None)
+    assert gate.opens_at(FAR) == 360
+
+
+def test_an_impatient_retry_after_does_not_shorten_the_pause() -> None:
+    gate = Turnstile(delay=5)
+    assert gate.refused(FAR, 100, 0)
+    assert gate.opens_at(FAR) == 105
 
 
 @pytest.mark.parametrize("site", [FAR, NEAR])

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from protego import Protego
 
 from miqps import query, urls
+from miqps.browser import BrowserError
+from miqps.engines.local import LocalEngine, Renderer
 from miqps.page import Page
 from miqps.planning import known_site
 from miqps.probe import Plan, Prober
 from miqps.publish import publish
+from miqps.robots import Robots, RobotsFile
 from miqps.settings import JUDGING
 from miqps.store import Observation, Store
 from miqps.view import Render
@@ -30,6 +35,8 @@ class Imagined:
         self.most_at_once = 0
         self._wanted: deque[Render] = deque()
 
+    def ready(self) -> None: ...
+
     def submit(self, render: Render) -> None:
         self._wanted.append(render)
         self.most_at_once = max(self.most_at_once, len(self._wanted))
@@ -39,7 +46,7 @@ class Imagined:
             raise KeyboardInterrupt
         render = self._wanted.popleft()
         self.log[render] += 1
-        shown = self.site(render.url, sum(self.log.values()))
+        shown = self.site(render.sent or render.url, sum(self.log.values()))
         return render, shown if isinstance(shown, Page) else page(render.url, shown)
 
     def close(self) -> None: ...
@@ -191,6 +198,81 @@ def test_a_budget_ends_a_run_and_the_next_goes_on(store: Store) -> None:
     assert published(store)["/p", "utm_source"] == "neutral"
 
 
+def test_a_judge_that_needs_no_more_is_done_when_the_budget_is_used_up(store: Store) -> None:
+    add(store, *VISITS)
+    enough = probe(store, Imagined(reads("id"))).progress.renders
+    prober = probe(store, Imagined(reads("id")), again=True, max_renders=enough)
+    assert prober.progress.judged == 1
+    assert not prober.progress.out_of_budget
+
+
+class Clock:
+    """Time that passes in renders and in sleep only."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr("miqps.probe.time", made)
+    return made
+
+
+class Slow(Imagined):
+    """Renders that take ten seconds."""
+
+    clock: Clock
+
+    def wait(self, timeout: float | None = None) -> tuple[Render, Page] | None:
+        self.clock.sleep(10)
+        return super().wait(timeout)
+
+
+def test_a_budget_of_minutes_ends_a_run_too(store: Store, clock: Clock) -> None:
+    add(store, *VISITS)
+    engine = Slow(reads("id"))
+    engine.clock = clock
+    prober = probe(store, engine, max_minutes=1)
+    assert prober.progress.out_of_budget
+    assert prober.progress.renders == 6
+    last = Imagined(reads("id"))
+    assert probe(store, last).progress.judged == 1
+    assert not set(engine.log) & set(last.log)
+
+
+def test_a_pause_does_not_outlast_the_budget(store: Store, clock: Clock) -> None:
+    add(store, *VISITS)
+
+    def busy(url: str, visit: int) -> Page:
+        return page(url, "", outcome="throttled", status=429, retry_after=200)
+
+    prober = probe(store, Imagined(busy), max_minutes=1)
+    assert prober.progress.out_of_budget
+    assert clock.now == 1_060
+
+
+def test_a_site_is_asked_no_faster_than_its_pause(store: Store, clock: Clock) -> None:
+    add(store, *VISITS)
+    began: list[float] = []
+
+    class Noting(Imagined):
+        def submit(self, render: Render) -> None:
+            began.append(clock.now)
+            super().submit(render)
+
+    Prober(store, Noting(reads("id")), Plan()).run()
+    assert len(began) > 5
+    assert {b - a for a, b in pairwise(began)} == {1}
+
+
 def test_deeds_and_never_touch_urls_are_not_rendered(store: Store) -> None:
     add(
         store,
@@ -246,6 +328,139 @@ def test_a_site_that_says_429_is_asked_again_later(store: Store) -> None:
 
     probe(store, Imagined(busy))
     assert published(store)["/p", "utm_source"] == "neutral"
+
+
+def test_a_site_that_keeps_refusing_is_left_for_later(store: Store, clock: Clock) -> None:
+    add(store, *VISITS, *(f"http://other.example/p?id={n}&utm_source=s{n}" for n in range(5)))
+    normal = reads("id")
+
+    def busy(url: str, visit: int) -> str | Page:
+        if SITE in url:
+            return page(url, "", outcome="throttled", status=503)
+        return normal(url, visit)
+
+    prober = probe(store, engine := Imagined(busy))
+    assert prober.progress.down == {"shop.example": "it asks to be left alone"}
+    assert prober.progress.judged == 1
+    asked = [render for render in engine.log.elements() if SITE in render.url]
+    assert len(asked) == 5, "one page four times, another one once"
+    assert store.evidence.verdicts("shop.example") == ()
+    assert clock.now >= 1_000 + 60 + 120 + 240
+
+
+def test_a_page_that_is_always_refused_does_not_speak_for_its_site(
+    store: Store, clock: Clock
+) -> None:
+    add(store, *VISITS, *VISITS, f"{SITE}/p?id=99&utm_source=s99")
+    normal = reads("id")
+
+    def broken(url: str, visit: int) -> str | Page:
+        if "id=99" in url:
+            return page(url, "", outcome="throttled", status=503)
+        return normal(url, visit)
+
+    prober = probe(store, Imagined(broken))
+    assert prober.progress.down == {}
+    assert published(store)["/p", "id"] == "important"
+
+
+def test_a_site_that_asks_for_hours_is_left_alone_at_once(store: Store, clock: Clock) -> None:
+    add(store, *VISITS)
+
+    def busy(url: str, visit: int) -> Page:
+        return page(url, "", outcome="throttled", status=429, retry_after=7_200)
+
+    prober = probe(store, engine := Imagined(busy))
+    assert list(prober.progress.down) == ["shop.example"]
+    assert sum(engine.log.values()) == 1
+
+
+def robots(text: str = "", unreadable: str = "") -> tuple[Robots, list[str]]:
+    """What is read as robots.txt of every origin, and the origins that were asked."""
+    asked: list[str] = []
+
+    def read(of: str, agent: str, rules: object) -> RobotsFile:
+        asked.append(of)
+        return RobotsFile(Protego.parse(text), unreadable if SITE in of else "")
+
+    return Robots("me", read=read), asked
+
+
+def test_what_robots_txt_disallows_is_never_rendered(store: Store) -> None:
+    add(
+        store,
+        *VISITS,
+        *(f"{SITE}/forum/t?id={n}&ref=r{n}" for n in range(5)),
+        *(f"{SITE}/q?id={n}&ref=r{n}" for n in range(5)),
+    )
+    rules, asked = robots("User-agent: *\nDisallow: /forum/\nDisallow: /q?ref=\nDisallow: /q$\n")
+    engine = Imagined(reads("id"))
+    prober = Prober(store, engine, Plan(delay=0), robots=rules)
+    prober.run()
+    assert asked == [SITE]
+    paths = {query.split(render.url)[0] for render in engine.log}
+    assert paths >= {f"{SITE}/p", f"{SITE}/q"}
+    assert not [u for u in paths if "/forum/" in u]
+    assert not [r.url for r in engine.log if r.url.startswith(f"{SITE}/q?ref=")]
+    assert prober.progress.disallowed > 0
+    assert prober.progress.judged == 3
+    verdicts = published(store)
+    assert verdicts["/p", "utm_source"] == "neutral"
+    assert verdicts["/forum/t", "ref"] == "undecided"
+    reasons = [v.reason for c in store.evidence.verdicts("shop.example") for v in c.verdicts
+               if c.context.path == "/forum/t"]  # fmt: skip
+    assert all("robots.txt disallows it" in reason for reason in reasons)
+
+
+def test_what_robots_txt_allows_later_is_judged_then(store: Store) -> None:
+    add(store, *VISITS)
+    rules, _ = robots("User-agent: *\nDisallow: /\n")
+    Prober(store, engine := Imagined(reads("id")), Plan(delay=0), robots=rules).run()
+    assert not engine.log
+    probe(store, Imagined(reads("id")))
+    assert published(store)["/p", "utm_source"] == "neutral"
+
+
+def test_a_site_whose_robots_txt_cannot_be_read_keeps_what_it_had(store: Store) -> None:
+    other = [f"http://other.example/p?id={n}&utm_source=s{n}" for n in range(5)]
+    add(store, *VISITS)
+    probe(store, Imagined(reads("id")))
+    before = store.evidence.verdicts("shop.example")
+    add(store, *other)
+    rules, asked = robots(unreadable="status 503")
+    engine = Imagined(reads("id"))
+    prober = Prober(store, engine, Plan(delay=0, again=True), robots=rules)
+    prober.run()
+    assert sorted(asked) == ["http://other.example", SITE]
+    assert prober.progress.down == {"shop.example": "robots.txt: status 503"}
+    assert {urls.site(r.url) for r in engine.log} == {"other.example"}
+    assert store.evidence.verdicts("shop.example") == before
+
+
+def test_without_a_browser_no_site_is_asked_anything(store: Store) -> None:
+    add(store, *VISITS)
+
+    def none() -> Renderer:
+        raise BrowserError("no browser")
+
+    rules, asked = robots()
+    with LocalEngine(2, none) as engine, pytest.raises(BrowserError, match="no browser"):
+        Prober(store, engine, Plan(), robots=rules).run()
+    assert not asked
+
+
+def test_hosts_of_one_domain_are_asked_one_at_a_time(store: Store) -> None:
+    hosts = ("http://a.shop.example", "http://b.shop.example")
+    add(store, *(f"{host}/p?id={n}&utm_source=s{n}" for host in hosts for n in range(5)))
+    probe(store, engine := Imagined(reads("id")))
+    assert engine.most_at_once == 1
+
+
+def test_domains_are_asked_side_by_side_whatever_they_hold(store: Store) -> None:
+    add(store, *(f"{SITE}/{path}?id={n}&a={n}" for path in "abcdefghij" for n in range(9)))
+    add(store, *(f"http://other.example/p?id={n}" for n in range(5)))
+    probe(store, engine := Imagined(reads("id")))
+    assert engine.most_at_once == 2
 
 
 def test_another_sites_machine_is_asked_one_at_a_time(store: Store) -> None:

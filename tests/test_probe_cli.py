@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from miqps import query, urls
+from miqps.agent import check_contact, introduction
 from miqps.classes import CLASSES
-from miqps.probe import Plan, Prober
+from miqps.probe import Plan, Prober, Progress
+from miqps.progress import showing
 from miqps.rehearsal import HOST, ROOT, free_port, sample_site, serving
+from miqps.settings import PATHS, PROBER_TOKEN
 from miqps.store import Observation, Store
 from tests.imagined import SITE, ByTitle, reads
 from tests.test_probe import Imagined
 
+WORDS = [first + second for first in "abcdefgh" for second in "klmnop"][: PATHS.open_values + 5]
 PROBE = [sys.executable, str(ROOT / "scripts" / "probe.py")]
 
 
@@ -40,7 +48,18 @@ def said(error: str) -> list[str]:
 
 
 def test_wrong_usage_is_exit_2(script, tmp_path: Path) -> None:
-    for wrong in (["--samples", "0"], ["--threshold", "2"], ["--algorithm", "magic"], ["--what"]):
+    for wrong in (
+        ["--samples", "0"],
+        ["--threshold", "2"],
+        ["--algorithm", "magic"],
+        ["--what"],
+        ["--max-minutes", "0"],
+        ["--delay", "-1"],
+        ["--stale", "old"],
+        ["--contact", "me"],
+        ["--contact", "me@shop.example) Chrome/1"],
+        ["--contact", "https://shop.example/a b"],
+    ):
         done = script("probe.py", *wrong, cwd=tmp_path)
         assert done.returncode == 2, wrong
         assert "Traceback" not in done.stderr
@@ -102,6 +121,59 @@ def test_classes_that_are_off_are_probed_and_deeds_never(
     assert asked == rendered
 
 
+def test_a_dry_run_tells_the_cost_and_does_nothing(script, tmp_path: Path) -> None:
+    db, port = tmp_path / "miqps.db", free_port()
+    requests = tmp_path / "requests"
+    with Store.open(db) as store:
+        # So many that a run would learn that `/a` holds variables, and regroup them.
+        store.corpus.add(Observation(f"http://{HOST}:{port}/a/v{w}?id={w}") for w in WORDS)
+
+    def content() -> list[str]:
+        with closing(sqlite3.connect(db)) as reader:
+            return list(reader.iterdump())
+
+    before = content()
+    with serving(sample_site(port, requests), port, tmp_path / "site.log"):
+        options = ("--db", db, "--dry-run", "--delay", "1", "--max-renders", "3")
+        text = script("probe.py", *options, cwd=tmp_path)
+        as_json = script("probe.py", *options, "--json", cwd=tmp_path)
+    assert (text.returncode, text.stderr, as_json.stderr) == (0, "", "")
+    found = json.loads(as_json.stdout)
+    assert (found["contexts"], found["out_of_budget"]) == (len(WORDS), True)
+    assert found["renders"] >= len(WORDS)
+    assert f"about {found['renders']} renders, {found['minutes']:.1f} minutes." in text.stdout
+    assert content() == before
+    assert requests.read_text() == ""
+
+
+@pytest.mark.parametrize("contact", ["ops@shop.example", "https://shop.example/bot?x=1"])
+def test_the_introduction_says_whom_to_write_to(contact: str) -> None:
+    assert check_contact(contact) == contact
+    assert introduction(contact) == f"{introduction()} (+{contact})"
+    assert introduction().startswith(f"{PROBER_TOKEN}/")
+
+
+@pytest.mark.parametrize(
+    "wrong", ["", "me", "a@b\nX: y", "https://a.b/(x)", "x" * 300 + "@a.example"]
+)
+def test_a_contact_fits_into_a_header(wrong: str) -> None:
+    with pytest.raises(ValueError, match="neither a mail address nor a URL"):
+        check_contact(wrong)
+
+
+def test_nothing_is_shown_where_nobody_looks() -> None:
+    progress = Progress(contexts=3, judged=1, renders=7, shared=5, site="shop.example")
+    progress.verdicts.update(["neutral", "important"])
+    screen = io.StringIO()
+    for terminal in (False, True):
+        console = Console(file=screen, force_terminal=terminal, width=100)
+        with showing(console) as show:
+            show(progress)
+        assert bool(screen.getvalue()) is terminal
+    for said in ("1/3 contexts", "7 renders", "5 saved", "2 verdicts", "shop.example"):
+        assert said in screen.getvalue()
+
+
 def test_an_unknown_host_is_named(script, db: Path, tmp_path: Path) -> None:
     done = script("probe.py", "nowhere.example", "--db", db, cwd=tmp_path)
     (line,) = said(done.stderr)
@@ -155,7 +227,7 @@ def test_a_site_that_is_down_costs_nothing_that_was_known(script, db: Path, tmp_
     done = script("probe.py", "--db", db, "--json", cwd=tmp_path)
     (line,) = said(done.stderr)
     assert done.returncode == 1
-    assert "could not be reached" in line
+    assert "could not be asked: robots.txt: connection refused" in line
     with Store.open(db) as store:
         assert store.maps.version() == 0
         (site,) = store.corpus.sites()

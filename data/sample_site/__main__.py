@@ -14,7 +14,7 @@ from werkzeug.serving import BaseWSGIServer, make_server
 HOST = "127.0.0.1"
 
 
-def open_server(port: int, log_path: Path | None) -> BaseWSGIServer:
+def open_server(port: int, log_path: Path | None, robots: str | None = None) -> BaseWSGIServer:
     """Gives a server that listens already; port 0 takes a free one.
 
     Raises:
@@ -26,7 +26,7 @@ def open_server(port: int, log_path: Path | None) -> BaseWSGIServer:
         return make_server(
             HOST,
             listener.getsockname()[1],
-            create_app(log_path),
+            create_app(log_path, robots),
             threaded=True,
             request_handler=ExactHandler,
             fd=listener.fileno(),
@@ -38,9 +38,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="sample_site", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="port to listen on (0: any free one)")
     parser.add_argument("--log", type=Path, metavar="FILE", help="append each request to FILE")
+    parser.add_argument("--robots", type=Path, metavar="FILE", help="serve FILE as /robots.txt")
     options = parser.parse_args(arguments)
     try:
-        server = open_server(options.port, options.log)
+        robots = options.robots.read_text(encoding="utf-8") if options.robots else None
+        server = open_server(options.port, options.log, robots)
     except (OSError, OverflowError) as error:
         print(f"sample_site: cannot serve on {HOST}:{options.port}: {error}", file=sys.stderr)
         return 1

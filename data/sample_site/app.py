@@ -8,15 +8,16 @@ import forum
 import news
 import pictures
 import shop
-from flask import Flask, render_template
+from flask import Flask, Response, render_template
 from requestlog import RequestLog
 
 
-def create_app(log_path: Path | None = None) -> Flask:
+def create_app(log_path: Path | None = None, robots: str | None = None) -> Flask:
     """Gives the application; its request log is ``app.extensions["request_log"]``.
 
     Args:
         log_path: file to which every request is appended as a line of JSON; None: memory only.
+        robots: what /robots.txt says; None: there is none.
     """
     app = Flask(__name__)
     log = RequestLog(log_path)
@@ -25,6 +26,8 @@ def create_app(log_path: Path | None = None) -> Flask:
     for site in (shop, news, forum):
         app.register_blueprint(site.blueprint)
     app.add_url_rule("/", "home", _home)
+    if robots is not None:
+        app.add_url_rule("/robots.txt", "robots", lambda: Response(robots, mimetype="text/plain"))
     app.register_error_handler(404, lambda error: (render_template("missing.html"), 404))
     return app
 

@@ -7,14 +7,13 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-from miqps import __version__
+from miqps.agent import introduction
 from miqps.browser import bidi, chromium_driver, firefox_driver, grid, outcome
 from miqps.browser.driver import BrowserError, Driver, Kind
 from miqps.browser.limits import Limits
 from miqps.browser.visit import Restless, Seen, Visit
 from miqps.browser.watch import EVENTS, Crashed
 from miqps.page import PARTS, USUAL, Outcome, Page, Part
-from miqps.settings import PROBER_TOKEN
 
 __all__ = ["Browser", "BrowserError"]
 
@@ -33,6 +32,7 @@ class Browser:
         kind: what it is.
         grid: the URL of a remote WebDriver that has the browsers; without it they run here.
         needs: what is wanted of a page beside its leaves.
+        contact: whom owners of sites may write to; part of the User-Agent.
 
     Raises:
         BrowserError: there is no browser, or it does not start.
@@ -47,6 +47,7 @@ class Browser:
         kind: Kind = "chromium",
         grid: str | None = None,
         needs: frozenset[Part] = USUAL,
+        contact: str = "",
     ) -> None:
         if not needs <= PARTS:
             raise ValueError(f"a page has no part {', '.join(sorted(needs - PARTS))}")
@@ -55,6 +56,7 @@ class Browser:
         self._limits = limits or Limits()
         self._kind = kind
         self._grid = grid
+        self._introduction = introduction(contact)
         self._driver: Driver | None = None
         self.phases: dict[str, float] = {}
         """Milliseconds by step of the last render."""
@@ -130,7 +132,7 @@ class Browser:
         if self._driver is None:
             self._driver = self._begin()
             try:
-                _introduce(self._driver)
+                _introduce(self._driver, self._introduction)
             except (bidi.Late, bidi.Gone, bidi.BidiError) as error:
                 self._kill()
                 raise BrowserError(f"the browser cannot be used, is it too old? {error}") from error
@@ -148,7 +150,7 @@ class Browser:
             self._driver = None
 
 
-def _introduce(running: Driver) -> None:
+def _introduce(running: Driver, introduced_as: str) -> None:
     """Sets what holds for all visits of a browser: its name, no downloads, the events wanted."""
     until = time.monotonic() + 15
     call = running.connection.call
@@ -163,7 +165,7 @@ def _introduce(running: Driver) -> None:
         awaitPromise=False,
     )
     agent = str(answer["result"]["value"]).replace("HeadlessChrome", "Chrome")
-    call("emulation.setUserAgentOverride", until, userAgent=f"{agent} {PROBER_TOKEN}/{__version__}")
+    call("emulation.setUserAgentOverride", until, userAgent=f"{agent} {introduced_as}")
 
 
 def _page(url: str, seen: Seen, begun: float) -> Page:

@@ -14,6 +14,12 @@ class Engine(Protocol):
     slots: int
     """How many renders run at once; submitting more only queues them."""
 
+    def ready(self) -> None:
+        """Return when renders can be made, so that no site is asked anything in vain.
+
+        Raises BrowserError when no browser can be had.
+        """
+
     def submit(self, render: Render) -> None:
         """Ask for a render."""
 

@@ -32,12 +32,18 @@ class LocalEngine:
         self._wanted: queue.SimpleQueue[Render | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[tuple[Render, Page] | Exception] = queue.SimpleQueue()
         self._closing = threading.Event()
+        self._begun = threading.Event()
         self._threads = [
             threading.Thread(target=self._work, name=f"miqps-browser-{n}", daemon=True)
             for n in range(slots)
         ]
         for thread in self._threads:
             thread.start()
+
+    def ready(self) -> None:
+        self._begun.wait()
+        # Nothing was submitted yet: what is done by now is an error.
+        self.wait(0)
 
     def submit(self, render: Render) -> None:
         self._wanted.put(render)
@@ -70,6 +76,8 @@ class LocalEngine:
         except Exception as error:
             self._done.put(error)
             return
+        finally:
+            self._begun.set()
         try:
             while (render := self._wanted.get()) is not None and not self._closing.is_set():
                 self._done.put((render, renderer.render(render.url, render.sent)))

@@ -41,6 +41,12 @@ class StoredContext:
     judged_by: str
     """The content ID that its evidence comes from; "" when there is none."""
 
+    judged: str = ""
+    """When it was last judged; "" when never."""
+
+    judge: int = 0
+    """Which judge judged it, as in `settings.JUDGE`; 0 when none did, or one of before."""
+
 
 @dataclass(slots=True)
 class _Seen:
@@ -218,6 +224,9 @@ class Corpus:
             " (SELECT count(*) FROM verdicts v"
             "  WHERE v.context_id = c.id AND v.decision = 'undecided'),"
             " (SELECT json_extract(r.settings, '$.content_id') FROM trials t"
+            "  JOIN runs r ON r.id = t.run_id WHERE t.context_id = c.id LIMIT 1),"
+            " c.judged,"
+            " (SELECT json_extract(r.settings, '$.judge') FROM trials t"
             "  JOIN runs r ON r.id = t.run_id WHERE t.context_id = c.id LIMIT 1)"
             " FROM contexts c JOIN sites s ON s.id = c.site_id WHERE s.site = ? AND c.kind = ?"
             " ORDER BY c.hits DESC, c.path, c.names",
@@ -232,8 +241,10 @@ class Corpus:
                 judged_urls=whole(judged),
                 undecided=whole(undecided),
                 judged_by=str(judged_by or ""),
+                judged=str(when or ""),
+                judge=whole(judge or 0),
             )
-            for id_, path, names, hits, judged, urls_, undecided, judged_by in rows
+            for id_, path, names, hits, judged, urls_, undecided, judged_by, when, judge in rows
         ]
 
     def urls_of(self, context_id: int) -> list[str]:

@@ -87,3 +87,12 @@ class Journal:
             [run_id, url, sent, repeat],
         )
         return rows[0][0] if rows and isinstance(rows[0][0], bytes) else None
+
+    def mean_milliseconds(self, newest: int) -> float | None:
+        """How long the last renders took, on average; None when there are none."""
+        rows = self._file.rows(
+            "SELECT avg(milliseconds) FROM"
+            " (SELECT milliseconds FROM renders ORDER BY id DESC LIMIT ?)",
+            [newest],
+        )
+        return rows[0][0] if isinstance(rows[0][0], float) else None
