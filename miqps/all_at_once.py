@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from miqps import query, sampling
+from miqps import as_deployed, query, sampling
 from miqps.hearing import Hearing
 from miqps.minimal_set import Answer, minimal_set
 from miqps.sampling import Sample
@@ -38,7 +38,10 @@ def hear(hearing: Hearing) -> None:
     whole = min(rules.samples, rules.whole_samples)
     chosen = sampling.choose(hearing.task.urls, hearing.names, whole + rules.held_back)
     samples, kept = _without_conflict(hearing, chosen[:whole])
-    if not samples or kept.issuperset(hearing.names):
+    if not samples:
+        return
+    if kept.issuperset(hearing.names):
+        as_deployed.verify(hearing, chosen, frozenset())
         return
     samples, kept = _with_more_values(hearing, samples, chosen, kept)
     samples, kept = _with_swaps(hearing, samples, kept)
@@ -48,6 +51,7 @@ def hear(hearing: Hearing) -> None:
     removable = frozenset(hearing.names) - kept
     _without_what_matters(hearing, samples, removable)
     if removable:
+        as_deployed.verify(hearing, [s for s in samples if not s.swapped], removable)
         hearing.look_back(samples)
 
 

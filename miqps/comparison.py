@@ -13,7 +13,7 @@ from miqps import query
 from miqps.content_id import Identity
 from miqps.page import Page
 from miqps.trial import CONTENT_CHANGED, NOT_WITHOUT, TrialOutcome
-from miqps.view import View
+from miqps.view import Place, Render, View
 
 _GONE = frozenset({400, 404, 410, 422})
 """Answers to the URL itself. Others (401, 403, 429, 5xx) are answers to the visitor or the hour."""
@@ -32,7 +32,9 @@ class Compared:
         return self.outcome == "different" or self.reason.startswith(NOT_WITHOUT)
 
 
-def compare(view: View, original: str, removed: frozenset[str], repeats: int) -> Compared | None:
+def compare(
+    view: View, original: str, removed: frozenset[str], repeats: int, *, on_wire: bool = False
+) -> Compared | None:
     """Compare a URL with itself less the `removed` names; None while pages are wanted.
 
     Args:
@@ -40,8 +42,10 @@ def compare(view: View, original: str, removed: frozenset[str], repeats: int) ->
         original: the URL with all its parameters.
         removed: names to take out, percent-decoded.
         repeats: renders of each side when a page differs from itself.
+        on_wire: take them out of the request only; the page still sees them in its address.
     """
-    stripped = query.remove(original, removed)
+    without = query.remove(original, removed)
+    stripped = Render(original, sent=without) if on_wire else Render(without)
     a, b = view.page(original), view.page(stripped)
     if a is None or b is None:
         return None
@@ -49,7 +53,9 @@ def compare(view: View, original: str, removed: frozenset[str], repeats: int) ->
         return Compared("invalid", f"the page was not seen: {_why(a)}")
     if not b.seen:
         return _missing(view, original, stripped)
-    back = removed & set(query.names(b.final_url))
+    # Below the page nothing was taken out of the address; what is asked for next tells.
+    addresses = [hop.url for hop in b.hops[1:]] if on_wire else [b.final_url]
+    back = removed & {name for address in addresses for name in query.names(address)}
     if back:
         return Compared("different", f"the site puts {_listed(back)} back")
     if view.same(view.look(original), view.look(stripped)):
@@ -62,7 +68,7 @@ def _is_gone(page: Page) -> bool:
     return page.outcome == "not-found" or (page.outcome == "status" and page.status in _GONE)
 
 
-def _missing(view: View, original: str, stripped: str) -> Compared | None:
+def _missing(view: View, original: str, stripped: Render) -> Compared | None:
     """The page is there only with the parameter: is it so on two visits of both?"""
     first, a, b = view.page(stripped), view.page(original, 1), view.page(stripped, 1)
     if first is None or a is None or b is None:
@@ -74,7 +80,7 @@ def _missing(view: View, original: str, stripped: str) -> Compared | None:
     return Compared("invalid", f"{NOT_WITHOUT}: {_why(b)}")
 
 
-def _confirmed(view: View, original: str, stripped: str, repeats: int) -> Compared | None:
+def _confirmed(view: View, original: str, stripped: Render, repeats: int) -> Compared | None:
     """The pages differ: is it the parameter, or are they never twice the same?
 
     The original's repeats serve all its comparisons, so they are asked for first: what they teach
@@ -96,7 +102,7 @@ def _confirmed(view: View, original: str, stripped: str, repeats: int) -> Compar
     return _beside_noise(view, original, stripped, repeats)
 
 
-def _beside_noise(view: View, original: str, stripped: str, repeats: int) -> Compared | None:
+def _beside_noise(view: View, original: str, stripped: Render, repeats: int) -> Compared | None:
     """Compare outside of what moves by itself, learned from repeats."""
     a = _learned(view, original, repeats, "the page was not always seen")
     if not isinstance(a, Identity):
@@ -112,20 +118,20 @@ def _beside_noise(view: View, original: str, stripped: str, repeats: int) -> Com
     return Compared("different", f"{CONTENT_CHANGED}, beside what moves by itself")
 
 
-def _learned(view: View, url: str, repeats: int, unseen: str) -> Identity | Compared | None:
-    """What a URL shows and what of it moves; or why that cannot be said, or None for now."""
-    pages = view.pages(url, repeats)
+def _learned(view: View, place: Place, repeats: int, unseen: str) -> Identity | Compared | None:
+    """What a place shows and what of it moves; or why that cannot be said, or None for now."""
+    pages = view.pages(place, repeats)
     if pages is None:
         return None
     if not all(page.seen for page in pages):
         return Compared("invalid", unseen)
-    identity = view.identity(url, repeats)
+    identity = view.identity(place, repeats)
     if identity.unstable:
         return Compared("invalid", f"the page is never twice the same: {identity.unstable}")
     return identity
 
 
-def _stateful(view: View, original: str, stripped: str, seen: Compared) -> Compared | None:
+def _stateful(view: View, original: str, stripped: Render, seen: Compared) -> Compared | None:
     """What was `seen` to be the same may still leave a cookie behind, or a value in a store."""
     a, b = view.page(original), view.page(stripped)
     if a is None or b is None:

@@ -1,9 +1,9 @@
 """What a run would cost, before it starts. Nothing is rendered, asked for or written.
 
-The model is simple on purpose. With n sample URLs and k parameters a context takes about
-n + 2 k renders when everything is removed at once: one a sample and a search for what must stay;
-and n (k + 1) when parameters are removed one at a time. On the sample site that is right to a
-tenth; pages that differ from themselves are rendered up to three times, and cost more.
+The model is simple on purpose. With k parameters a context takes, when everything is removed at
+once, two renders for each sample that is seen whole, one for each further value, a search of 2 k
+for what must stay, and the controls; and n (k + 1) for n samples when parameters are removed one at
+a time. Pages that differ from themselves are rendered up to three times, and cost more.
 
 A render takes as long as the last ones in the journal did, on average. Of a registrable domain one
 is made at a time, with its pause behind it; on loopback as many as there are browsers. The slowest
@@ -28,6 +28,7 @@ from miqps.store import StoredContext
 from miqps.task import Task
 
 _WIDTH = 80
+_CONTROLS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,9 @@ def renders_of(task: Task, plan: Plan) -> int:
     samples, names = plan.rules.samples, len(task.context.names)
     if plan.algorithm == "miqps":
         return min(len(task.urls), samples) * (names + 1)
-    return min(len(task.urls), samples + plan.rules.verify_samples) + 2 * names
+    whole = min(samples, plan.rules.whole_samples) + plan.rules.held_back
+    lent = min(len(task.urls), samples + plan.rules.verify_samples) - whole
+    return 2 * min(len(task.urls), whole) + max(lent, 0) + 2 * names + _CONTROLS
 
 
 def _in_words(minutes: float) -> str:

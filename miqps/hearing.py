@@ -33,7 +33,7 @@ class Hearing:
         self.names = task.context.names
         self.rules = rules
         self.view = View(content_id)
-        self._trials: dict[tuple[str, frozenset[str], str | None], Trial] = {}
+        self._trials: dict[tuple[str, frozenset[str], str | None, bool], Trial] = {}
         self._strangers = strangers(task.context, task.urls[0])
 
     def begin(self, pages: Mapping[Render, Page]) -> None:
@@ -91,33 +91,43 @@ class Hearing:
 
     # --- trials ---------------------------------------------------------------------------------
 
-    def compare(self, url: str, removed: frozenset[str]) -> Compared | None:
+    def compare(
+        self, url: str, removed: frozenset[str], *, on_wire: bool = False
+    ) -> Compared | None:
         """What comes of removing these names; None while pages are wanted."""
-        return compare(self.view, url, removed, self.rules.repeats)
+        return compare(self.view, url, removed, self.rules.repeats, on_wire=on_wire)
 
-    def compared(self, url: str, removed: frozenset[str]) -> Compared:
+    def compared(self, url: str, removed: frozenset[str], *, on_wire: bool = False) -> Compared:
         """What comes of removing these names.
 
         Raises:
             NotYet: pages are wanted.
         """
-        found = self.compare(url, removed)
+        found = self.compare(url, removed, on_wire=on_wire)
         if found is None:
             raise NotYet
         return found
 
-    def compare_all(self, samples: Sequence[Sample], removed: frozenset[str]) -> list[Compared]:
+    def compare_all(
+        self, samples: Sequence[Sample], removed: frozenset[str], *, on_wire: bool = False
+    ) -> list[Compared]:
         """What comes of removing these names from each of the samples.
 
         Raises:
             NotYet: pages are wanted, of all samples at once.
         """
-        found = [self.compare(sample.url, removed) for sample in samples]
+        found = [self.compare(sample.url, removed, on_wire=on_wire) for sample in samples]
         self.wait()
         return [compared for compared in found if compared is not None]
 
     def note(
-        self, sample: Sample, removed: frozenset[str], found: Compared, blamed: str | None = None
+        self,
+        sample: Sample,
+        removed: frozenset[str],
+        found: Compared,
+        blamed: str | None = None,
+        *,
+        on_wire: bool = False,
     ) -> None:
         """Keep a trial, in place of an earlier one of the same names on the same sample."""
         page = self.view.page(sample.url)
@@ -125,7 +135,7 @@ class Hearing:
         if page is not None and page.seen:
             count = self.rules.repeats if self._needed_repeats(sample) else 1
             look = self.view.identity(sample.url, count).outline
-        self._trials[sample.url, removed, blamed] = Trial(
+        self._trials[sample.url, removed, blamed, on_wire] = Trial(
             url=sample.url,
             removed=removed,
             outcome=found.outcome,
@@ -133,15 +143,23 @@ class Hearing:
             blamed=blamed,
             look=look,
             swapped=bool(sample.swapped),
+            on_wire=on_wire,
         )
 
     def note_blame(
-        self, sample: Sample, removed: frozenset[str], found: Compared, blamed: str
+        self,
+        sample: Sample,
+        removed: frozenset[str],
+        found: Compared,
+        blamed: str,
+        *,
+        on_wire: bool = False,
     ) -> None:
         """Keep a trial in which one name made the difference, once the others had gone."""
         gone = sorted(removed - {blamed})
         beside = f", once {', '.join(gone)} had gone," if gone else ""
-        self.note(sample, removed, replace(found, reason=found.reason + beside), blamed)
+        found = replace(found, reason=found.reason + beside)
+        self.note(sample, removed, found, blamed, on_wire=on_wire)
 
     # --- was anything seen? ---------------------------------------------------------------------
 

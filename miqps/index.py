@@ -13,9 +13,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from miqps import classes, query
-from miqps.mapping import ALL_PATHS, ContextVerdicts, SiteMap, Verdict
+from miqps.mapping import ALL_PATHS, ContextVerdicts, Decision, SiteMap, Verdict
 from miqps.rules import Rules, SiteRules
 from miqps.urls import path_template
+
+Purpose = Literal["fetch", "wire", "key"]
+"""What a URL is cleaned for: to be fetched, under an address that stays, or to be compared."""
 
 Layer = Literal["class", "keep rule", "strip rule", "verdict", "inferred", "unknown"]
 Pattern = frozenset[str]
@@ -42,6 +45,13 @@ class Ruling:
     layer: Layer
     reason: str
     verdict: Verdict | None = None
+
+
+_DECISIONS: dict[Purpose, Callable[[Verdict], Decision]] = {
+    "fetch": lambda verdict: verdict.fetched,
+    "wire": lambda verdict: verdict.decision,
+    "key": lambda verdict: verdict.in_key,
+}
 
 
 class SiteIndex:
@@ -91,7 +101,7 @@ class SiteIndex:
         return found if is_told or not classes.class_of_path(path, self.off) else None
 
     def decide(
-        self, path: str, names: tuple[str, ...], query_text: str, for_key: bool = False
+        self, path: str, names: tuple[str, ...], query_text: str, purpose: Purpose = "fetch"
     ) -> list[Ruling]:
         """What happens to each name of a URL, in the order given.
 
@@ -107,7 +117,7 @@ class SiteIndex:
         if label:
             return [Ruling(name, True, "class", label) for name in names]
         find = self._finder(path, names)
-        rulings = [self._ruling(path, name, find, for_key) for name in names]
+        rulings = [self._ruling(path, name, find, purpose) for name in names]
         if ";" not in query_text:
             return rulings
         # Some servers part parameters at `;` too: an item may hold more than its own.
@@ -120,7 +130,11 @@ class SiteIndex:
         ]
 
     def _ruling(
-        self, path: str, name: str, find: Callable[[str], tuple[Layer, Verdict] | None], key: bool
+        self,
+        path: str,
+        name: str,
+        find: Callable[[str], tuple[Layer, Verdict] | None],
+        purpose: Purpose,
     ) -> Ruling:
         by_rule = self.rules.decide(path, name)
         if by_rule is not None:
@@ -132,7 +146,7 @@ class SiteIndex:
         if found is None:
             return Ruling(name, True, "unknown", "no verdict for this site, path and pattern")
         layer, verdict = found
-        decision = verdict.key or verdict.decision if key else verdict.decision
+        decision = _DECISIONS[purpose](verdict)
         return Ruling(name, decision != "neutral", layer, f"{decision}: {verdict.reason}", verdict)
 
     def _finder(
@@ -164,8 +178,9 @@ class SiteIndex:
 class Indexer:
     """Makes indexes of sites; equal patterns and sets become one object, so that many fit."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, purpose: Purpose) -> None:
         self._rules = rules
+        self._decision = _DECISIONS[purpose]
         self._patterns: dict[tuple[str, ...], tuple[Pattern, tuple[str, ...]] | None] = {}
         self._untouched_paths: dict[str, bool] = {}
         self._sets: dict[frozenset[str], frozenset[str]] = {}
@@ -223,7 +238,7 @@ class Indexer:
 
     def _dropped(self, row: tuple[Verdict, ...], rules: SiteRules) -> tuple[frozenset[str], bool]:
         """What goes by these verdicts, and whether that is so on every path."""
-        neutral = [verdict.name for verdict in row if verdict.decision == "neutral"]
+        neutral = [verdict.name for verdict in row if self._decision(verdict) == "neutral"]
         kept = [rules.kept(name) for name in neutral]
         drop = frozenset(
             [n for n, where in zip(neutral, kept, strict=True) if where != "everywhere"]

@@ -14,8 +14,9 @@ The JSON is one object:
                 verdict     "important", "neutral" or "undecided": what holds on the wire
                 reason      text
                 samples, values, mismatches    int, the evidence (optional, 0)
-                key         the verdict for dedup keys where it is another one (optional): a site
-                            that puts a parameter back needs it on the wire, but not in a key
+                key         the verdict on the parameter in the address where it is another one
+                            (optional): what only scripts read may go on the wire, but not from a
+                            key; where script and server must agree it is the other way round
         inferred        list like `contexts`, without `names` (optional): verdicts on single
                         parameters for patterns that were never seen
 
@@ -52,7 +53,8 @@ class MapError(ValueError):
 class Verdict:
     """What was found out about one parameter, with its evidence.
 
-    `decision` holds on the wire, and for dedup keys too unless `key` says otherwise.
+    `decision` holds on the wire, where the page keeps its address, and for the address too unless
+    `key` says otherwise.
     """
 
     name: str
@@ -62,6 +64,16 @@ class Verdict:
     values: int = 0
     mismatches: int = 0
     key: Decision | None = None
+
+    @property
+    def in_key(self) -> Decision:
+        """What holds where two addresses are compared: the parameter goes from the address."""
+        return self.key or self.decision
+
+    @property
+    def fetched(self) -> Decision:
+        """What holds where an address is cleaned and then fetched: both must let it go."""
+        return self.in_key if self.decision == "neutral" else self.decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +91,7 @@ class ContextVerdicts:
     @property
     def neutral_in_keys(self) -> frozenset[str]:
         """The names that may go from dedup keys."""
-        return frozenset(v.name for v in self.verdicts if (v.key or v.decision) == "neutral")
+        return frozenset(v.name for v in self.verdicts if v.in_key == "neutral")
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from typing import TypeVar
 
 from miqps import query, urls
 from miqps.classes import is_action_value
-from miqps.index import DECIDE, NOTHING, Indexer, Pattern, Ruling, SiteIndex
+from miqps.index import DECIDE, NOTHING, Indexer, Pattern, Purpose, Ruling, SiteIndex
 from miqps.mapping import Map, MapError, SiteMap, from_json
 from miqps.rules import Rules, SiteRules, default_rules
 from miqps.settings import PATHS
@@ -63,24 +63,33 @@ class Explanation:
 class Normalizer:
     """Cleans URLs by static rules and a learned map. Reads may come from many threads.
 
-    Args: the map, None for static rules alone; the rules, None for the shipped ones.
+    Args:
+        map: what was learned; None for static rules alone.
+        rules: the static rules; None for the shipped ones.
+        on_wire: the page keeps its address, as behind a proxy, and its scripts still see what was
+            taken out. Else what is cleaned is fetched under its new address.
     """
 
-    def __init__(self, map: Map | None, rules: Rules | None = None) -> None:
+    def __init__(
+        self, map: Map | None, rules: Rules | None = None, *, on_wire: bool = False
+    ) -> None:
         self._rules = default_rules() if rules is None else rules
         self.version = map.version if map else 0
         """The version of the map, 0 without one."""
         self.contexts = map.contexts if map else 0
         """How many contexts the map has verdicts on."""
         self._learned: Mapping[str, SiteMap] = map.sites if map else {}
-        self._indexer = Indexer(self._rules)
+        self._purpose: Purpose = "wire" if on_wire else "fetch"
+        self._indexer = Indexer(self._rules, self._purpose)
         self._sites: dict[str, SiteIndex | None] = {}
         self._origins: dict[str, SiteIndex | None] = {}
         self._heads: dict[str, dict[Pattern, frozenset[str]] | None] = {}
         self._prefixes: dict[tuple[str, str, int], str] = {}
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], rules: Rules | None = None) -> Normalizer:
+    def load(
+        cls, path: str | os.PathLike[str], rules: Rules | None = None, *, on_wire: bool = False
+    ) -> Normalizer:
         """The normalizer for a store (its newest map) or for a map as JSON.
 
         A store without a map gives one that knows static rules only. Raises MapError: no such
@@ -94,7 +103,7 @@ class Normalizer:
             raise MapError(f"{os.fspath(path)}: {error.strerror}") from None
         except MapError as error:
             raise MapError(f"{os.fspath(path)}: {error}") from None
-        return cls(map, rules)
+        return cls(map, rules, on_wire=on_wire)
 
     def clean(self, url: str) -> str:
         """The URL without the parameters that may go; the same object when nothing goes."""
@@ -165,7 +174,7 @@ class Normalizer:
             return url
         site = self._site_of(url)
         if site is not None:
-            rulings = site.decide(urls.path(url), query.names(url), text, for_key=True)
+            rulings = site.decide(urls.path(url), query.names(url), text, "key")
             url = query.remove(url, {ruling.name for ruling in rulings if not ruling.kept})
             head, text, tail = query.split(url)
         if not text:
@@ -179,7 +188,9 @@ class Normalizer:
         where = urls.site(url)
         site = self._site_of(url) or self._index(where or "")
         path = urls.path(url)
-        found = {r.name: r for r in site.decide(path, tuple(sorted(names)), text or "")}
+        found = {
+            r.name: r for r in site.decide(path, tuple(sorted(names)), text or "", self._purpose)
+        }
         rulings = tuple(found[name] for name in names)
         if where is None:
             why = "not a web address that is understood"
@@ -190,7 +201,7 @@ class Normalizer:
         text = query.split(url)[1]
         if not text:
             return url
-        rulings = site.decide(urls.path(url), query.names(url), text)
+        rulings = site.decide(urls.path(url), query.names(url), text, self._purpose)
         drop = {ruling.name for ruling in rulings if not ruling.kept}
         return query.remove(url, drop) if drop else url
 

@@ -221,7 +221,7 @@ class Prober:
             if self._spent(now):
                 return None
             render = wanted[0]
-            asked = self._admission.ask(site, render.url, now)
+            asked = self._admission.ask(site, render.sent or render.url, now)
             if isinstance(asked, Refused):
                 self.progress.disallowed += 1
                 self._hand_out(wanted.popleft(), Page(render.url, "refused", asked.reason))

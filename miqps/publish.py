@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from miqps.mapping import Map, SiteMap
+from miqps.mapping import Map, SiteMap, Verdict
 from miqps.settings import PUBLISHING, Judging, Publishing
 from miqps.store import Store, now
 from miqps.weighing import Judged, review
@@ -35,13 +35,10 @@ def decide(old: SiteMap | None, new: SiteMap, rules: Publishing = PUBLISHING) ->
     """Compare a site's new verdicts with its published ones."""
     if old is None:
         return GateDecision(new.site, True, 0, 0, "new site")
-    now_neutral = {found.context: found.neutral for found in new.contexts}
-    known = [found for found in old.contexts if found.context in now_neutral]
+    now = {found.context: {v.name: v for v in found.verdicts} for found in new.contexts}
+    known = [found for found in old.contexts if found.context in now]
     lost = sum(
-        any(
-            verdict.decision == "important" and verdict.name in now_neutral[found.context]
-            for verdict in found.verdicts
-        )
+        any(_is_lost(before, now[found.context].get(before.name)) for before in found.verdicts)
         for found in known
     )
     share = lost / len(known) if known else 0.0
@@ -50,6 +47,14 @@ def decide(old: SiteMap | None, new: SiteMap, rules: Publishing = PUBLISHING) ->
     if not accepted:
         said += f": more than {rules.max_lost_share:.0%}, the published verdicts stay"
     return GateDecision(new.site, accepted, len(known), lost, said)
+
+
+def _is_lost(before: Verdict, after: Verdict | None) -> bool:
+    """Whether a parameter that mattered, on the wire or in a key, may go there now."""
+    return after is not None and any(
+        (old, new) == ("important", "neutral")
+        for old, new in ((before.decision, after.decision), (before.in_key, after.in_key))
+    )
 
 
 def merge(

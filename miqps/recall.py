@@ -14,6 +14,7 @@ def remember(journal: Journal, run: int, render: Render, page: Page) -> None:
         JournalEntry(
             url=render.url,
             repeat=render.repeat,
+            sent=render.sent,
             outcome=page.outcome,
             reason=page.reason,
             status=page.status,
@@ -25,7 +26,7 @@ def remember(journal: Journal, run: int, render: Render, page: Page) -> None:
 
 def recall(journal: Journal, run: int, render: Render) -> Page | None:
     """What a render of this run has shown; None when it was not made."""
-    stored = journal.page(run, render.url, render.repeat)
+    stored = journal.page(run, render.url, render.repeat, render.sent)
     if stored is None:
         return None
     try:

@@ -55,6 +55,9 @@ class Judging:
     """Samples that nothing is learned from until all else is done: they verify what was learned,
     and repair it."""
 
+    wire_samples: int = 1
+    """Samples on which what may go is also removed as the proxy does it, below the page."""
+
     confidence: float = 0.95
     """Of the bounds below: how sure it is that a name matters no more often than that."""
 

@@ -18,7 +18,7 @@ from miqps import query
 from miqps.content_id.mask import Mask, difference, empty, grown
 from miqps.page import Page, Pixels
 from miqps.trial import Trial
-from miqps.view import Render
+from miqps.view import Place, Render, visit
 
 TRIALS = 8
 """Trials of a context that pictures are kept of."""
@@ -46,7 +46,8 @@ def thumbnails(
     found: dict[Trial, dict[str, bytes]] = {}
     for trial in _telling(trials):
         original = _loads(pages, trial.url)
-        stripped = _loads(pages, query.remove(trial.url, trial.removed))
+        without = query.remove(trial.url, trial.removed)
+        stripped = _loads(pages, Render(trial.url, sent=without) if trial.on_wire else without)
         if original:
             found[trial] = _pictures(original, stripped)
         if len(found) == TRIALS:
@@ -56,7 +57,8 @@ def thumbnails(
 
 def _telling(trials: Sequence[Trial]) -> Iterable[Trial]:
     """The trials to show, those first that say most."""
-    changed = [trial for trial in trials if trial.outcome == "different"]
+    # Where nobody was blamed, the next trial of the same names on the same sample tells who was.
+    changed = [trial for trial in trials if trial.outcome == "different" and trial.blamed]
     first = {trial.blamed: trial for trial in reversed(changed)}
     yield from (trial for trial in changed if trial is first[trial.blamed])
     shown: set[str] = set()
@@ -68,11 +70,11 @@ def _telling(trials: Sequence[Trial]) -> Iterable[Trial]:
     yield from (trial for trial in changed if trial is not first[trial.blamed])
 
 
-def _loads(pages: Mapping[Render, Page], url: str) -> list[Pixels]:
-    """What was captured of a URL, the load first that speaks for it."""
+def _loads(pages: Mapping[Render, Page], place: Place) -> list[Pixels]:
+    """What was captured of a place, the load first that speaks for it."""
     found: list[Pixels] = []
     for number in count():
-        page = pages.get(Render(url, number))
+        page = pages.get(visit(place, number))
         if page is None or page.pixels is None:
             return found
         found.append(page.pixels)

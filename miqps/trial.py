@@ -34,3 +34,6 @@ class Trial:
 
     swapped: bool = False
     """A value in this sample was taken from another URL of the site."""
+
+    on_wire: bool = False
+    """The names were taken out of the request only, as the proxy does; scripts still saw them."""

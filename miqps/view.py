@@ -9,7 +9,7 @@ and a judgement that was cut off is taken up again by showing it the same pages.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from miqps.content_id import ContentId, Identity
 from miqps.page import Page
@@ -21,6 +21,14 @@ class Render:
 
     url: str
     repeat: int = 0
+
+    sent: str = ""
+    """What the server is asked for in place of `url`, below the page, which does not know of it:
+    what the proxy does. Empty: the URL itself."""
+
+
+Place = str | Render
+"""Where to look: a URL, or a render (of any number) with what is sent in place of its URL."""
 
 
 class View:
@@ -38,26 +46,26 @@ class View:
         self._pages = pages
         self.wanted = {}
 
-    def page(self, url: str, repeat: int = 0) -> Page | None:
+    def page(self, place: Place, repeat: int = 0) -> Page | None:
         """The page, or None and the page is wanted."""
-        render = Render(url, repeat)
+        render = visit(place, repeat)
         page = self._pages.get(render)
         if page is None:
             self.wanted[render] = None
         return page
 
-    def pages(self, url: str, count: int) -> list[Page] | None:
-        """The first `count` renders of a URL, or None while some are wanted."""
-        found = [self.page(url, repeat) for repeat in range(count)]
+    def pages(self, place: Place, count: int) -> list[Page] | None:
+        """The first `count` renders of a place, or None while some are wanted."""
+        found = [self.page(place, repeat) for repeat in range(count)]
         return None if None in found else [page for page in found if page is not None]
 
-    def look(self, url: str, repeat: int = 0) -> Identity:
+    def look(self, place: Place, repeat: int = 0) -> Identity:
         """The content of one render, which must be there."""
-        return self._identity((Render(url, repeat),))
+        return self._identity((visit(place, repeat),))
 
-    def identity(self, url: str, count: int) -> Identity:
-        """The content of a URL as its first `count` renders show it, which must be there."""
-        return self._identity(tuple(Render(url, repeat) for repeat in range(count)))
+    def identity(self, place: Place, count: int) -> Identity:
+        """The content of a place as its first `count` renders show it, which must be there."""
+        return self._identity(tuple(visit(place, repeat) for repeat in range(count)))
 
     def _identity(self, renders: tuple[Render, ...]) -> Identity:
         if renders not in self._identities:
@@ -84,15 +92,20 @@ class View:
             name
             for render, page in self._pages.items()
             if render.repeat and page.seen
-            for first in (self._pages.get(Render(render.url)),)
+            for first in (self._pages.get(visit(render, 0)),)
             if first is not None and first.seen
             for name in {*first.cookies, *page.cookies}
             if first.cookies.get(name) != page.cookies.get(name)
         )
 
-    def rendered(self, url: str) -> int:
-        """How often a URL was rendered, from the first visit on, without a gap."""
+    def rendered(self, place: Place) -> int:
+        """How often a place was rendered, from the first visit on, without a gap."""
         count = 0
-        while Render(url, count) in self._pages:
+        while visit(place, count) in self._pages:
             count += 1
         return count
+
+
+def visit(place: Place, repeat: int) -> Render:
+    """One of the visits of a place."""
+    return Render(place, repeat) if isinstance(place, str) else replace(place, repeat=repeat)

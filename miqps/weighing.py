@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from miqps import query, urls
-from miqps.mapping import ContextVerdicts, Verdict
+from miqps.mapping import ContextVerdicts, Decision, Verdict
 from miqps.settings import Judging
 from miqps.trackers import is_tracker
 from miqps.trial import CONTENT_CHANGED, Trial
@@ -49,7 +49,9 @@ def weigh(
         rules: how much is enough.
         walls: looks that pages of different paths share: what such a page did not show, nobody saw.
     """
-    evidence = [_unwalled(trial, walls) for trial in trials]
+    known = [_unwalled(trial, walls) for trial in trials]
+    evidence = [trial for trial in known if not trial.on_wire]
+    on_wire = [trial for trial in known if trial.on_wire]
     important = {name: v for name in names if (v := _important(name, evidence, rules)) is not None}
     held_back = {t.blamed for t in evidence if t.outcome == "invalid"}
     removable = frozenset(
@@ -60,10 +62,11 @@ def weigh(
         and any(name in t.removed for t in evidence if t.outcome == "same")
     )
     support = _support(evidence, removable, [n for n in names if n not in removable])
-    return tuple(
+    verdicts = (
         important[name] if name in important else _open(name, evidence, support, removable, rules)
         for name in names
     )
+    return tuple(_as_deployed(verdict, on_wire, rules) for verdict in verdicts)
 
 
 def review(site: Sequence[Judged], rules: Judging) -> list[ContextVerdicts]:
@@ -81,7 +84,7 @@ def review(site: Sequence[Judged], rules: Judging) -> list[ContextVerdicts]:
     matters: dict[tuple[str, str], list[ContextVerdicts]] = {}
     for found in weighed:
         for verdict in found.verdicts:
-            if verdict.decision == "important":
+            if "important" in (verdict.decision, verdict.key):
                 matters.setdefault((found.context.path, verdict.name), []).append(found)
     everywhere = {name for _, name in matters}
     neutral = Counter(name for found in weighed for name in found.neutral if name not in everywhere)
@@ -110,9 +113,14 @@ _CONTRADICTED = "what matters on this path in other patterns made no difference 
 
 
 def _doubt(verdict: Verdict, reason: str) -> Verdict:
-    if verdict.decision != "neutral":
+    if "neutral" not in (verdict.decision, verdict.key):
         return verdict
-    return replace(verdict, decision="undecided", reason=f"no change, but {reason}")
+    return replace(
+        verdict,
+        decision="undecided" if verdict.decision == "neutral" else verdict.decision,
+        key="undecided" if verdict.key == "neutral" else verdict.key,
+        reason=f"no change, but {reason}",
+    )
 
 
 def _shows_content(trials: Sequence[Trial]) -> bool:
@@ -144,6 +152,28 @@ def _important(name: str, trials: Sequence[Trial], rules: Judging) -> Verdict | 
     if default:
         reason += f", not with {default}"
     return Verdict(name, "important", reason, len(usable), _values(name, usable), changed)
+
+
+def _as_deployed(verdict: Verdict, on_wire: Sequence[Trial], rules: Judging) -> Verdict:
+    """The verdict on what a proxy may take out of a request, where it is another one."""
+    tried = [t for t in on_wire if verdict.name in t.removed]
+    alike = {t.url for t in tried if t.outcome == "same"}
+    if verdict.decision == "neutral" and tried:
+        blamed = [t for t in tried if t.blamed == verdict.name]
+        if blamed:
+            kept: Decision = "important" if blamed[0].outcome == "different" else "undecided"
+            reason = f"on the wire {blamed[0].reason}; in a key: {verdict.reason}"
+            return replace(verdict, decision=kept, key="neutral", reason=reason)
+        if not alike:
+            reason = f"not seen on the wire: {tried[0].reason}; in a key: {verdict.reason}"
+            return replace(verdict, decision="undecided", key="neutral", reason=reason)
+    if verdict.decision == "important" and all(t.outcome == "same" for t in tried):
+        values = _values(verdict.name, alike)
+        if values >= rules.min_values:
+            reason = f"only scripts read it: no change on the wire with {values} values"
+            reason += f"; in a key: {verdict.reason}"
+            return replace(verdict, decision="neutral", key="important", reason=reason)
+    return verdict
 
 
 def _default(name: str, trials: Sequence[Trial]) -> str:

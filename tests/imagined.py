@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from miqps import query, urls
 from miqps.classify import Judge, Judgement
 from miqps.content_id import Identity
 from miqps.mapping import Verdict
-from miqps.page import Page
+from miqps.page import Hop, Page
 from miqps.settings import JUDGING, Judging
 from miqps.task import Task
 from miqps.urls import context_of
@@ -79,12 +79,21 @@ class World:
     """An imagined site with a log of what was rendered."""
 
     site: Site
+    scripts: Callable[[str, Page], Page] = lambda url, page: page
+    """What scripts make of a page, from its address."""
+
     log: Counter[Render] = field(default_factory=Counter)
 
     def render(self, render: Render) -> Page:
         self.log[render] += 1
-        shown = self.site(render.url, sum(self.log.values()))
-        return shown if isinstance(shown, Page) else page(render.url, shown)
+        asked = render.sent or render.url
+        shown = self.site(asked, sum(self.log.values()))
+        seen = shown if isinstance(shown, Page) else page(asked, shown)
+        if seen.final_url not in ("", asked):
+            seen = replace(seen, hops=(Hop(render.url, 302), Hop(seen.final_url, 200)))
+        elif seen.final_url:
+            seen = replace(seen, final_url=render.url)
+        return self.scripts(render.url, replace(seen, url=render.url))
 
 
 def judged(

@@ -17,6 +17,9 @@ from tests.test_probe import Imagined
 
 NEAR = "http://127.0.0.1:8000"
 
+EACH = 2 * 5 + 2 * 2 + 6
+"""Renders of a context with five URLs and two names."""
+
 
 @pytest.fixture
 def store(tmp_path: Path):
@@ -37,31 +40,31 @@ def of(
 def test_each_domain_is_slow_by_itself(store: Store) -> None:
     add(store, SITE)
     found = of(store)
-    assert (found.contexts, found.renders) == (1, 9)
-    assert found.minutes == pytest.approx(9 * (3 + 1) / 60)
+    assert (found.contexts, found.renders) == (1, EACH)
+    assert found.minutes == pytest.approx(EACH * (3 + 1) / 60)
     add(store, "http://other.example")
-    assert of(store).minutes == pytest.approx(9 * (3 + 1) / 60)
+    assert of(store).minutes == pytest.approx(EACH * (3 + 1) / 60)
     add(store, "http://www.other.example")
-    assert of(store).minutes == pytest.approx(18 * (3 + 1) / 60)
-    assert of(store, Plan(delay=6)).minutes == pytest.approx(18 * (3 + 6) / 60)
+    assert of(store).minutes == pytest.approx(2 * EACH * (3 + 1) / 60)
+    assert of(store, Plan(delay=6)).minutes == pytest.approx(2 * EACH * (3 + 6) / 60)
 
 
 def test_browsers_share_what_is_on_loopback(store: Store) -> None:
     add(store, NEAR)
-    assert of(store, browsers=3).minutes == pytest.approx(9 / 60)
-    assert of(store, Plan(delay=1), browsers=3).minutes == pytest.approx(9 * 4 / 60)
+    assert of(store, browsers=3).minutes == pytest.approx(EACH / 60)
+    assert of(store, Plan(delay=1), browsers=3).minutes == pytest.approx(EACH * 4 / 60)
 
 
 def test_few_browsers_for_many_sites_are_what_takes_long(store: Store) -> None:
     for n in range(10):
         add(store, f"http://shop{n}.example")
-    assert of(store, browsers=1).minutes == pytest.approx(90 * 3 / 60)
+    assert of(store, browsers=1).minutes == pytest.approx(10 * EACH * 3 / 60)
 
 
 @pytest.mark.parametrize(
     ("plan", "out"),
-    [(Plan(), False), (Plan(max_renders=8), True), (Plan(max_renders=9), False),
-     (Plan(max_minutes=0.5), True), (Plan(max_minutes=2), False)],
+    [(Plan(), False), (Plan(max_renders=EACH - 1), True), (Plan(max_renders=EACH), False),
+     (Plan(max_minutes=0.5), True), (Plan(max_minutes=9), False)],
 )  # fmt: skip
 def test_a_budget_that_will_not_do_is_told(store: Store, plan: Plan, out: bool) -> None:
     add(store, SITE)
@@ -71,9 +74,9 @@ def test_a_budget_that_will_not_do_is_told(store: Store, plan: Plan, out: bool) 
 
 def test_more_is_tried_with_more_samples_up_to_a_limit(store: Store) -> None:
     add(store, SITE, urls=100)
-    assert of(store).renders == 30 + 4
+    assert of(store).renders == 2 * 7 + 23 + 4 + 6
     few = replace(JUDGING, samples=3, verify_samples=2)
-    assert of(store, Plan(rules=few)).renders == 5 + 4
+    assert of(store, Plan(rules=few)).renders == 2 * 5 + 4 + 6
     assert of(store, Plan(algorithm="miqps")).renders == 10 * 3
 
 

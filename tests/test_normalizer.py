@@ -250,9 +250,13 @@ def test_key(url: str, key: str) -> None:
 def test_keys_may_drop_what_the_wire_needs() -> None:
     verdicts = (verdict("a", "important", key="neutral"), verdict("b", "neutral", key="important"))
     known = a_map([ContextVerdicts(Context(SITE, "/", ("a", "b")), verdicts)])
-    normalizer = Normalizer(known)
-    assert normalizer.clean(f"{SHOP}/?b&a") == f"{SHOP}/?a"
-    assert normalizer.key(f"{SHOP}/?b&a") == f"{SHOP}/?b"
+    normalizer, proxy = Normalizer(known), Normalizer(known, on_wire=True)
+    assert proxy.clean(f"{SHOP}/?b&a") == f"{SHOP}/?a"
+    assert proxy.explain(f"{SHOP}/?b&a").cleaned == f"{SHOP}/?a"
+    assert [r.kept for r in proxy.explain(f"{SHOP}/?b&a").rulings] == [False, True]
+    assert normalizer.key(f"{SHOP}/?b&a") == proxy.key(f"{SHOP}/?b&a") == f"{SHOP}/?b"
+    # What is cleaned and then fetched has a new address too: both must let it go.
+    assert normalizer.clean(f"{SHOP}/?b&a") == f"{SHOP}/?b&a"
 
 
 name = st.sampled_from(

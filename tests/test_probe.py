@@ -47,7 +47,7 @@ class Imagined:
             raise KeyboardInterrupt
         render = self._wanted.popleft()
         self.log[render] += 1
-        shown = self.site(render.url, sum(self.log.values()))
+        shown = self.site(render.sent or render.url, sum(self.log.values()))
         return render, shown if isinstance(shown, Page) else page(render.url, shown)
 
     def close(self) -> None: ...

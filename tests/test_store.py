@@ -267,21 +267,23 @@ SCHEMA = {
     "answers": "url_id status title canonical cookies_sent fingerprint seen",
     "bounds": "name value",
     "contexts": "id site_id kind path names hits first_seen last_seen judged judged_urls",
-    "evidence": "site path names url removed outcome blamed reason swapped run_id",
+    "evidence": "site path names url removed on_wire outcome blamed reason swapped run_id",
     "forgotten": "reason contexts hits",
     "gate": "id run_id site accepted contexts lost reason decided",
     "imports": "digest bytes entries added",
     "map_versions": "version created note bytes",
     "maps": "version created note body",
-    "parameters": "site path names name decision reason samples distinct_values mismatches decided",
-    "renders": "id run_id url repeat outcome reason status milliseconds rendered page",
+    "parameters": "site path names name decision key_decision reason samples distinct_values"
+    " mismatches decided",
+    "renders": "id run_id url sent repeat outcome reason status milliseconds rendered page",
     "runs": "id started finished settings renders shared",
     "site_summary": "site contexts urls hits neutral important undecided",
     "sites": "id site open_prefixes first_seen last_seen",
     "thumbnails": "id trial_id kind image",
-    "trials": "id run_id context_id url removed outcome reason blamed look swapped",
+    "trials": "id run_id context_id url removed outcome reason blamed look swapped on_wire",
     "urls": "id context_id url hits visited redacted last_seen",
-    "verdicts": "context_id name decision reason samples distinct_values mismatches run_id decided",
+    "verdicts": "context_id name decision reason samples distinct_values mismatches run_id decided"
+    " key_decision",
 }
 
 

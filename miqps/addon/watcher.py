@@ -75,7 +75,7 @@ class Watcher:
     def begin(self) -> Normalizer:
         """The normalizer to start with, whatever there is of a map."""
         self._map = self._new_map()
-        return Normalizer(self._map, self._rules)
+        return Normalizer(self._map, self._rules, on_wire=True)
 
     def look(self) -> Normalizer | None:
         """The normalizer for map and rules when either is another than at the last look."""
@@ -84,7 +84,7 @@ class Watcher:
         if map is None and rules is self._rules:
             return None
         self._map, self._rules = map or self._map, rules
-        return Normalizer(self._map, rules)
+        return Normalizer(self._map, rules, on_wire=True)
 
     def _new_map(self) -> Map | None:
         try:

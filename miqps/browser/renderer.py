@@ -79,10 +79,15 @@ class Browser:
             self._driver.stop()
             self._driver = None
 
-    def render(self, url: str) -> Page:
+    def render(self, url: str, sent: str = "") -> Page:
         """What a first-time visitor sees at a URL.
 
         Never raises for what a page does to the browser.
+
+        Args:
+            url: the address that the page has.
+            sent: what the server is asked for in its place, as by a proxy that takes parameters
+                out; empty: the address.
 
         Raises:
             BrowserError: the browser died and no other starts.
@@ -95,16 +100,16 @@ class Browser:
         if scheme not in ("http", "https"):
             return Page(url, "refused", "only http and https are visited")
         self.phases = {}
-        return self._visit(url, begun)
+        return self._visit(url, sent, begun)
 
-    def _visit(self, url: str, begun: float) -> Page:
+    def _visit(self, url: str, sent: str, begun: float) -> Page:
         visit = Visit(self._start(), self._limits, self._needs)
         # The page's clock shows the day's beginning: dates are right, and equal all day.
         base = int(time.time()) // _DAY * _DAY * 1000
         named: Outcome
         try:
             try:
-                page = self._see(visit, url, base, begun)
+                page = self._see(visit, url, base, sent, begun)
             except Restless as error:
                 page = Page(url, "timeout", str(error), milliseconds=_since(begun))
             closing = time.monotonic()
@@ -118,8 +123,8 @@ class Browser:
         self._kill()
         return Page(url, named, reason, milliseconds=_since(begun))
 
-    def _see(self, visit: Visit, url: str, base: int, begun: float) -> Page:
-        seen = visit.see(url, base)
+    def _see(self, visit: Visit, url: str, base: int, sent: str, begun: float) -> Page:
+        seen = visit.see(url, base, sent)
         self.phases = dict(seen.phases)
         return _page(url, seen, begun)
 

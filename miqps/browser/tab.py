@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from miqps.browser import bidi
@@ -26,6 +26,8 @@ class Tab:
         self.profile = ""
         """Its user context."""
         self.watch = Watch()
+        self._sent = ""
+        self._intercept = ""
 
     @property
     def context(self) -> str:
@@ -109,6 +111,16 @@ class Tab:
         except bidi.BidiError as error:
             self.watch.failure = self.watch.failure or str(error).removeprefix("Error: ")
 
+    def send_instead(self, url: str) -> None:
+        """The next document is asked for at another URL, below the page: it does not know of it.
+
+        The address, and what the page and its scripts ask for, stay as they are.
+        """
+        self._sent = url.partition("#")[0]
+        here = [self.context]
+        made = self.call("network.addIntercept", phases=["beforeRequestSent"], contexts=here)
+        self._intercept = made["intercept"]
+
     def pump(self, until: float) -> bool:
         """Takes in what the browser says next; False when it said nothing before `until`."""
         came = self._connection.pump(min(until, self._until))
@@ -133,4 +145,16 @@ class Tab:
                 # Nobody is there to answer: the page that comes without a password is shown.
                 request = event["params"]["request"]["request"]
                 self.send("network.continueWithAuth", request=request, action="cancel")
+            if event["method"] == "network.beforeRequestSent" and event["params"].get("isBlocked"):
+                self._let_go(event["params"])
             self.watch.take(event)
+
+    def _let_go(self, about: Mapping[str, Any]) -> None:
+        """Lets a request that was held back go on; the first document's to another URL."""
+        request = about["request"]["request"]
+        if not self._sent or not about.get("navigation"):
+            self.send("network.continueRequest", request=request)
+            return
+        self.send("network.continueRequest", request=request, url=self._sent)
+        self.send("network.removeIntercept", intercept=self._intercept)
+        self._sent = ""

@@ -66,12 +66,13 @@ class Visit:
         self._powers = driver.powers(self._tab)
         self._watch = self._tab.watch
 
-    def see(self, url: str, base: int) -> Seen:
+    def see(self, url: str, base: int, sent: str = "") -> Seen:
         """Visits a URL.
 
         Args:
             url: http or https.
             base: what the page's clock shows, in ms since 1970.
+            sent: what the server is asked for in its place, below the page.
 
         Raises:
             Late, Restless: the page did not come to rest in time.
@@ -81,6 +82,8 @@ class Visit:
         clock = deterministic.preload(base, self._limits.page_time, self._limits.leap)
         self._tab.open(f"() => {{ ({console.PRELOAD})(); ({clock})(); }}", self._powers.prepare)
         kept = answer.keep(self._tab) if "body" in self._parts else ""
+        if sent:
+            self._tab.send_instead(sent)
         self._phase("profile")
         self._load(url)
         self._phase("navigation")

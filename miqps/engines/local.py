@@ -14,7 +14,7 @@ from miqps.view import Render
 class Renderer(Protocol):
     """What a thread holds: a browser, or what stands for one in a test."""
 
-    def render(self, url: str) -> Page: ...
+    def render(self, url: str, sent: str = "") -> Page: ...
 
     def close(self) -> None: ...
 
@@ -80,7 +80,7 @@ class LocalEngine:
             self._begun.set()
         try:
             while (render := self._wanted.get()) is not None and not self._closing.is_set():
-                self._done.put((render, renderer.render(render.url)))
+                self._done.put((render, renderer.render(render.url, render.sent)))
         except Exception as error:
             self._done.put(error)
         finally:

@@ -70,11 +70,11 @@ class Evidence:
     ) -> None:
         db.execute("DELETE FROM verdicts WHERE context_id = ?", [context_id])
         db.conn.executemany(
-            "INSERT INTO verdicts (context_id, name, decision, reason, samples, distinct_values,"
-            " mismatches, run_id, decided) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO verdicts (context_id, name, decision, key_decision, reason, samples,"
+            " distinct_values, mismatches, run_id, decided) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                (context_id, v.name, v.decision, v.reason, v.samples, v.values, v.mismatches,
-                 run_id, now())
+                (context_id, v.name, v.decision, v.key, v.reason, v.samples, v.values,
+                 v.mismatches, run_id, now())
                 for v in verdicts
             ],
         )  # fmt: skip
@@ -102,12 +102,13 @@ class Evidence:
     def verdicts(self, site: str) -> tuple[ContextVerdicts, ...]:
         """All that is known of a site's parameters now."""
         rows = self._file.rows(
-            "SELECT path, names, name, decision, reason, samples, distinct_values, mismatches"
+            "SELECT path, names, name, decision, key_decision, reason, samples, distinct_values,"
+            " mismatches"
             " FROM parameters WHERE site = ? ORDER BY path, names, name",
             [site],
         )
         found: dict[Context, list[Verdict]] = {}
-        for path, names, name, decision, reason, samples, values, mismatches in rows:
+        for path, names, name, decision, key, reason, samples, values, mismatches in rows:
             context = Context(site, str(path), tuple(json.loads(str(names))))
             found.setdefault(context, []).append(
                 Verdict(
@@ -117,19 +118,20 @@ class Evidence:
                     samples=whole(samples),
                     values=whole(values),
                     mismatches=whole(mismatches),
+                    key=key,  # type: ignore[arg-type]  # held by the table's CHECK
                 )
             )
         return tuple(ContextVerdicts(context, tuple(v)) for context, v in found.items())
 
 
-_TRIAL = "t.url, t.removed, t.outcome, t.reason, t.blamed, t.look, t.swapped"
+_TRIAL = "t.url, t.removed, t.outcome, t.reason, t.blamed, t.look, t.swapped, t.on_wire"
 
 
 def _put_trial(db: Database, run_id: int, context_id: int, trial: Trial) -> int:
     (number,) = db.execute(
         "INSERT INTO trials"
-        " (run_id, context_id, url, removed, outcome, reason, blamed, look, swapped)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+        " (run_id, context_id, url, removed, outcome, reason, blamed, look, swapped, on_wire)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
         [
             run_id,
             context_id,
@@ -140,6 +142,7 @@ def _put_trial(db: Database, run_id: int, context_id: int, trial: Trial) -> int:
             trial.blamed,
             trial.look,
             int(trial.swapped),
+            int(trial.on_wire),
         ],
     ).fetchone()
     return int(number)
@@ -153,6 +156,7 @@ def _trial(
     blamed: object,
     look: object,
     swapped: object,
+    on_wire: object,
 ) -> Trial:
     return Trial(
         url=str(url),
@@ -162,4 +166,5 @@ def _trial(
         blamed=None if blamed is None else str(blamed),
         look=str(look),
         swapped=bool(swapped),
+        on_wire=bool(on_wire),
     )

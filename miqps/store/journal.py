@@ -23,6 +23,8 @@ class JournalEntry:
     status: int | None
     milliseconds: float
     page: bytes
+    sent: str = ""
+    """What the server was asked for in place of the URL."""
 
 
 class Journal:
@@ -63,11 +65,12 @@ class Journal:
         with self._file.writing() as db:
             db.execute(
                 "INSERT OR REPLACE INTO renders"
-                " (run_id, url, repeat, outcome, reason, status, milliseconds, rendered, page)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " (run_id, url, sent, repeat, outcome, reason, status, milliseconds, rendered,"
+                " page) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [
                     run_id,
                     entry.url,
+                    entry.sent,
                     entry.repeat,
                     entry.outcome,
                     entry.reason,
@@ -78,11 +81,12 @@ class Journal:
                 ],
             )
 
-    def page(self, run_id: int, url: str, repeat: int) -> bytes | None:
+    def page(self, run_id: int, url: str, repeat: int, sent: str = "") -> bytes | None:
         """The page of a render that this run has already made, or None; not one too old for use."""
         rows = self._file.rows(
-            "SELECT page FROM renders WHERE run_id = ? AND url = ? AND repeat = ? AND rendered > ?",
-            [run_id, url, repeat, days_ago(PAGE_DAYS)],
+            "SELECT page FROM renders"
+            " WHERE run_id = ? AND url = ? AND sent = ? AND repeat = ? AND rendered > ?",
+            [run_id, url, sent, repeat, days_ago(PAGE_DAYS)],
         )
         return rows[0][0] if rows and isinstance(rows[0][0], bytes) else None
 

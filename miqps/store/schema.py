@@ -227,6 +227,46 @@ CREATE TABLE thumbnails (
 """
 
 
+_AS_DEPLOYED = """
+DROP VIEW parameters;
+DROP VIEW evidence;
+
+CREATE TABLE new_renders (
+    id INTEGER PRIMARY KEY,
+    run_id INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+    url TEXT NOT NULL,
+    sent TEXT NOT NULL DEFAULT '',
+    repeat INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    status INTEGER,
+    milliseconds REAL NOT NULL,
+    rendered TEXT NOT NULL,
+    page BLOB,
+    UNIQUE (run_id, url, sent, repeat)
+) STRICT;
+INSERT INTO new_renders
+SELECT id, run_id, url, '', repeat, outcome, reason, status, milliseconds, rendered, page
+FROM renders;
+DROP TABLE renders;
+ALTER TABLE new_renders RENAME TO renders;
+
+ALTER TABLE trials ADD COLUMN on_wire INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE verdicts ADD COLUMN key_decision TEXT
+    CHECK (key_decision IN ('important', 'neutral', 'undecided'));
+
+CREATE VIEW parameters AS
+SELECT s.site, c.path, c.names, v.name, v.decision, v.key_decision, v.reason,
+       v.samples, v.distinct_values, v.mismatches, v.decided
+FROM verdicts v JOIN contexts c ON c.id = v.context_id JOIN sites s ON s.id = c.site_id;
+
+CREATE VIEW evidence AS
+SELECT s.site, c.path, c.names, t.url, t.removed, t.on_wire, t.outcome, t.blamed, t.reason,
+       t.swapped, t.run_id
+FROM trials t JOIN contexts c ON c.id = t.context_id JOIN sites s ON s.id = c.site_id;
+"""
+
+
 @migrations()
 def first_tables(db: Database) -> None:
     db.executescript(_TABLES)
@@ -245,3 +285,9 @@ def bounded_corpus(db: Database) -> None:
 def thumbnails(db: Database) -> None:
     """What was seen is shown: small pictures beside the evidence, which leave with it."""
     db.executescript(_THUMBNAILS)
+
+
+@migrations()
+def as_deployed(db: Database) -> None:
+    """What a proxy takes out below the page: tried, and with a verdict of its own."""
+    db.executescript(_AS_DEPLOYED)
