@@ -141,7 +141,8 @@ def test_a_dry_run_tells_the_cost_and_does_nothing(script, tmp_path: Path) -> No
     found = json.loads(as_json.stdout)
     assert (found["contexts"], found["out_of_budget"]) == (len(WORDS), True)
     assert found["renders"] >= len(WORDS)
-    assert f"about {found['renders']} renders, {found['minutes']:.1f} minutes." in text.stdout
+    assert f"about {found['renders']} renders, " in text.stdout
+    assert f"{found['minutes']:.0f} minutes." in text.stdout
     assert content() == before
     assert requests.read_text() == ""
 

@@ -52,9 +52,11 @@ def recorded(db: Path, port: int, targets: Iterable[str]) -> None:
 
 
 def renders(db: Path) -> list[tuple[int, str, str]]:
-    """The journal: number, URL, and when."""
+    """The journal: number, what the server was asked for, and when."""
     with closing(sqlite3.connect(f"file:{db}?mode=ro", uri=True)) as reader:
-        return reader.execute("SELECT id, url, rendered FROM renders ORDER BY id").fetchall()
+        return reader.execute(
+            "SELECT id, iif(sent = '', url, sent), rendered FROM renders ORDER BY id"
+        ).fetchall()
 
 
 def run(db: Path, *options: str) -> dict:
