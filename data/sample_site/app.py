@@ -1,10 +1,14 @@
-"""The sample site: a shop, a newspaper and a forum, whose parameters are known (truth.tsv)."""
+"""The sample site: a shop, a newspaper and a forum, whose parameters are known (truth.tsv).
+
+Beside them a laboratory of pages that are hard to judge (lab.tsv).
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import forum
+import lab
 import news
 import pictures
 import shop
@@ -23,7 +27,7 @@ def create_app(log_path: Path | None = None, robots: str | None = None) -> Flask
     log = RequestLog(log_path)
     app.extensions["request_log"] = log
     app.wsgi_app = log.wrap(app.wsgi_app)  # type: ignore[method-assign, assignment]
-    for site in (shop, news, forum):
+    for site in (shop, news, forum, lab):
         app.register_blueprint(site.blueprint)
     app.add_url_rule("/", "home", _home)
     if robots is not None:
