@@ -58,6 +58,10 @@ class Judging:
     wire_samples: int = 1
     """Samples on which what may go is also removed as the proxy does it, below the page."""
 
+    wire_only: bool = False
+    """Whether a parameter that only page scripts read may go on the wire. The server never misses
+    it, and learns less; but a script may ask the server for it later."""
+
     confidence: float = 0.95
     """Of the bounds below: how sure it is that a name matters no more often than that."""
 

@@ -91,7 +91,10 @@ def review(site: Sequence[Judged], rules: Judging) -> list[ContextVerdicts]:
     reviewed = []
     for judged, found in zip(site, weighed, strict=True):
         path = found.context.path
-        sisters = {v.name: matters.get((path, v.name), []) for v in found.verdicts}
+        sisters = {
+            v.name: [s for s in matters.get((path, v.name), []) if s is not found]
+            for v in found.verdicts
+        }
         inferred = [_infer(v, neutral[v.name], rules) for v in found.verdicts]
         verdicts = [_veto(found.context, v, sisters[v.name], rules) for v in inferred]
         if not _shows_content([_unwalled(trial, walls) for trial in judged.trials]):

@@ -150,6 +150,11 @@ def _days(context: click.Context, parameter: click.Parameter, text: str | None) 
     "rule_file",
     help="A rule file (TOML): never-touch classes that it switches off are probed too.",
 )
+@click.option(
+    "--wire-only",
+    is_flag=True,
+    help="Let the proxy take out what only page scripts read: they still see it in the address.",
+)
 @click.option("--again", is_flag=True, help="Judge again what was judged before.")
 @click.option(
     "--stale",
@@ -177,6 +182,7 @@ def main(
     contact: str,
     ignore_robots: bool,
     rule_file: str | None,
+    wire_only: bool,
     again: bool,
     stale: float | None,
     dry_run: bool,
@@ -191,6 +197,7 @@ def main(
         raise click.UsageError("--threshold needs --algorithm miqps")
     judging = replace(
         JUDGING,
+        wire_only=wire_only,
         samples=samples,
         threshold=threshold,
         min_values=min_samples,

@@ -21,6 +21,7 @@ from tests.imagined import World, judged, page, reads
 from tests.pages import Request, Server, site
 from tests.test_browser import kinds
 
+WIRE_ONLY = replace(JUDGING, wire_only=True)
 VISITS = [f"/p?id={n}&tab=t{n}&ref=r{n}" for n in range(6)]
 
 
@@ -73,7 +74,8 @@ def test_the_server_is_asked_for_less_than_the_page_sees(server: Server, kind: K
 
 def verdicts(world: World, visits: list[str] = VISITS) -> dict[str, tuple[str, str]]:
     """Name -> what holds on the wire, what holds in a key."""
-    return {v.name: (v.decision, v.in_key) for v in judged(world, visits).verdicts}
+    found = judged(world, visits, rules=WIRE_ONLY).verdicts
+    return {v.name: (v.decision, v.in_key) for v in found}
 
 
 def test_what_holds_for_the_address_mostly_holds_on_the_wire() -> None:
@@ -92,6 +94,15 @@ def test_a_name_that_only_scripts_read_may_go_on_the_wire() -> None:
     found = verdicts(world, [f"/p?tab=t{n}&ref=r{n}" for n in range(6)])
     assert found["tab"] == ("neutral", "important")
     assert found["ref"][1] == "neutral"
+
+
+def test_what_only_scripts_read_stays_where_nobody_asked_for_it_to_go() -> None:
+    def scripts(url: str, shown: Page) -> Page:
+        return replace(shown, title=f"{shown.title} tab {query.values(url, 'tab')}")
+
+    world = World(lambda url, visit: f"{urls.path(url)} hello", scripts)
+    found = {v.name: v for v in judged(world, [f"/p?tab=t{n}" for n in range(6)]).verdicts}
+    assert (found["tab"].decision, found["tab"].key) == ("important", None)
 
 
 def test_a_name_that_server_and_scripts_must_agree_on_stays_on_the_wire() -> None:
@@ -143,7 +154,7 @@ def test_the_proxy_and_a_key_use_what_is_theirs() -> None:
         return replace(shown, title=f"{shown.title} tab {query.values(url, 'tab')}")
 
     world = World(lambda url, visit: f"{urls.path(url)} hello", scripts)
-    found = judged(world, [f"/p?tab=t{n}&gclid=r{n}" for n in range(6)])
+    found = judged(world, [f"/p?tab=t{n}&gclid=r{n}" for n in range(6)], rules=WIRE_ONLY)
     context = Context("shop.example", "/p", ("gclid", "tab"))
     map_ = Map(1, "", {"shop.example": SiteMap("shop.example", (
         ContextVerdicts(context, found.verdicts),))})  # fmt: skip

@@ -52,10 +52,10 @@ def recorded(db: Path, port: int, targets: Iterable[str]) -> None:
 
 
 def renders(db: Path) -> list[tuple[int, str, str]]:
-    """The journal: number, what the server was asked for, and when."""
+    """The journal: number, what the site was asked for, and when."""
     with closing(sqlite3.connect(f"file:{db}?mode=ro", uri=True)) as reader:
         return reader.execute(
-            "SELECT id, iif(sent = '', url, sent), rendered FROM renders ORDER BY id"
+            "SELECT id, coalesce(nullif(sent, ''), url), rendered FROM renders ORDER BY id"
         ).fetchall()
 
 
@@ -122,8 +122,9 @@ def test_killed_twice_it_ends_with_the_same_map(tmp_path: Path) -> None:
     again = {url: number for url, number in (asked - made).items() if "robots.txt" not in url}
     assert sum(again.values()) <= 2 * BROWSERS, again
     assert learned(disturbed) == learned(undisturbed)
-    assert {v.decision for s in learned(disturbed).values() for c in s.contexts
-            for v in c.verdicts} == {"important", "neutral"}  # fmt: skip
+    assert {"important", "neutral"} == {
+        v.decision for s in learned(disturbed).values() for c in s.contexts for v in c.verdicts
+    }
 
 
 def test_no_deed_and_nothing_disallowed_is_asked_for_and_the_pause_is_kept(tmp_path: Path) -> None:
