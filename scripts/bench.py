@@ -15,6 +15,7 @@ import click
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benches.corpus import corpus
+from benches.judging import judging
 from benches.lookup import load, lookup
 from benches.proxy import proxy
 from benches.proxy_memory import proxy_memory
@@ -33,6 +34,7 @@ def bench() -> None:
 bench.add_command(lookup)
 bench.add_command(load)
 bench.add_command(seeing)
+bench.add_command(judging)
 bench.add_command(seeing_cost)
 bench.add_command(proxy)
 bench.add_command(proxy_memory)
