@@ -9,6 +9,7 @@ from itertools import zip_longest
 
 from miqps import query, urls
 from miqps.eligibility import unfit
+from miqps.mapping import Map
 from miqps.settings import JUDGE, JUDGING, Judging
 from miqps.store import Store, StoredContext
 from miqps.store.file import days_ago
@@ -58,7 +59,12 @@ class Plan:
 
 
 def agenda(store: Store, plan: Plan) -> list[tuple[StoredContext, Task]]:
-    """What is due, the most valuable first, the sites by turns: each is asked slowly."""
+    """What is due, the most valuable first, the sites by turns: each is asked slowly.
+
+    Raises MapError when the published map in the store is damaged.
+    """
+    # The published map, not the evidence: a run that goes on must guess what it guessed before.
+    published = store.maps.newest()
     by_site = []
     for site in plan.hosts or store.corpus.sites():
         stored = store.corpus.contexts(site)
@@ -71,7 +77,8 @@ def agenda(store: Store, plan: Plan) -> list[tuple[StoredContext, Task]]:
             key=lambda each: (-each[0], -each[1].hits, each[1].context),
         )[: plan.rules.top_patterns]
         worths = {c.id: worth for worth, c in ranked}
-        queued = tasks(store, stored, [c for _, c in ranked], frozenset(plan.off))
+        known = _known_to_matter(published, site)
+        queued = tasks(store, stored, [c for _, c in ranked], frozenset(plan.off), known)
         by_site.append([(worths[c.id], c, task) for c, task in queued])
     rounds = (filter(None, one_of_each) for one_of_each in zip_longest(*by_site))
     return [
@@ -108,10 +115,11 @@ def tasks(
     all_contexts: Sequence[StoredContext],
     chosen: Sequence[StoredContext],
     off: frozenset[str] = frozenset(),
+    known: frozenset[str] = frozenset(),
 ) -> list[tuple[StoredContext, Task]]:
     """The chosen contexts with their samples, and with what the whole site knows of their names.
 
-    `off` holds never-touch classes that do not count.
+    `off` holds never-touch classes that do not count, `known` names that matter on the site.
     """
     samples = {
         stored.id: [url for url in store.corpus.urls_of(stored.id) if not unfit(url, off)]
@@ -130,11 +138,22 @@ def tasks(
                 context=stored.context,
                 urls=tuple(samples[stored.id]),
                 pool={n: _nearest(seen[n], stored.context.path) for n in stored.context.names},
+                known=known & set(stored.context.names),
             ),
         )
         for stored in chosen
         if samples[stored.id]
     ]
+
+
+def _known_to_matter(published: Map | None, site: str) -> frozenset[str]:
+    known = published.sites.get(site) if published is not None else None
+    return frozenset(
+        verdict.name
+        for context in (known.contexts if known is not None else ())
+        for verdict in context.verdicts
+        if "important" in (verdict.decision, verdict.key)
+    )
 
 
 def _nearest(by_path: dict[str, dict[str, None]], path: str) -> tuple[str, ...]:

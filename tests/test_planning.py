@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from miqps import settings
-from miqps.mapping import Verdict
+from miqps.mapping import ContextVerdicts, Map, SiteMap, Verdict
 from miqps.planning import Plan, agenda
 from miqps.store import Observation, Store, file
 from miqps.trial import Trial
+from miqps.urls import Context
 from tests.imagined import SITE
 
 
@@ -126,3 +127,13 @@ def test_a_run_goes_on_under_another_budget(store: Store) -> None:
     assert plan.as_settings() == Plan().as_settings()
     assert Plan(stale=30).as_settings() != Plan().as_settings()
     assert Plan(hosts=("shop.example",)).as_settings() != Plan().as_settings()
+
+
+def test_what_the_published_map_says_to_matter_is_guessed_first(store: Store) -> None:
+    store.corpus.add(Observation(f"http://a.example/p?id={n}&ref=r{n}") for n in range(4))
+    assert [task.known for _, task in agenda(store, Plan())] == [frozenset()]
+    context = Context("a.example", "/q", ("id", "sort"))
+    verdicts = (Verdict("id", "important", ""), Verdict("sort", "neutral", ""))
+    site = SiteMap("a.example", (ContextVerdicts(context, verdicts),))
+    store.maps.publish(Map(1, "2026-01-01T00:00:00Z", {"a.example": site}), "")
+    assert [task.known for _, task in agenda(store, Plan())] == [{"id"}]
