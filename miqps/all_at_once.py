@@ -242,10 +242,11 @@ def _without_what_matters(
 
     An empty list looks the same in every order. A name that changes the page there is noted as
     important, unless it shows what the whole URL shows: then it says the same as another name,
-    which stays.
+    which stays. That can only be told where both have the values they were seen with.
     """
     words = frozenset(name for name in removable if not is_tracker(name))
-    alone = {query.keep_only(sample.url, words): sample for sample in samples}
+    own = [sample for sample in samples if not sample.swapped]
+    alone = {query.keep_only(sample.url, words): sample for sample in own}
     for url, sample in sorted(alone.items())[:_ALONE_SAMPLES] if words else ():
         found = hearing.compare(url, words)
         if found is None or found.outcome != "different":

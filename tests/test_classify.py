@@ -370,15 +370,18 @@ def test_a_value_that_is_the_default_of_what_it_stands_beside_is_no_proof(algori
     assert found(shown, visits) == {"id": "important", "variant": "important", "ref": "neutral"}
 
 
+@pytest.mark.parametrize("count", [5, 20])
 @pytest.mark.parametrize("wins", ["story", "slug"])
-def test_of_two_names_that_say_the_same_the_one_stays_that_wins(algorithm: str, wins: str) -> None:
+def test_of_two_names_that_say_the_same_the_one_stays_that_wins(
+    algorithm: str, wins: str, count: int
+) -> None:
     other = {"story": "slug", "slug": "story"}[wins]
 
     def story(url: str, visit: int) -> str:
         said = query.values(url, wins) or query.values(url, other)
         return f"story {said[0] if said else 'front'}"
 
-    verdicts = found(story, [f"/s?story={n}&slug={n}&utm_source=u{n}" for n in range(5)])
+    verdicts = found(story, [f"/s?story={n}&slug={n}&utm_source=u{n}" for n in range(count)])
     neutral = {name for name, decision in verdicts.items() if decision == "neutral"}
     assert len(neutral & {"story", "slug"}) == 1
     if algorithm == "minimal-set":
