@@ -119,16 +119,20 @@ def _own(folder: Path) -> Iterator[str]:
 
 def _foreign(place: Path, folder: Path) -> Iterator[str]:
     port = free_port()
-    with (folder / "up.log").open("wb") as said:
-        subprocess.run(
-            ["bash", str(place / "up.sh"), str(port)],
-            stdin=subprocess.DEVNULL, stdout=said, stderr=said, timeout=_UP_SECONDS, check=True,
+    log = folder / "up.log"
+    with log.open("wb") as said:
+        up = subprocess.run(
+            ["bash", "up.sh", str(port)],
+            cwd=place, stdin=subprocess.DEVNULL, stdout=said, stderr=said, timeout=_UP_SECONDS,
         )  # fmt: skip
+    if up.returncode:
+        last = log.read_text(errors="replace").strip().splitlines()[-1:]
+        raise RehearsalError(f"{place / 'up.sh'} ended with {up.returncode}: {' '.join(last)}")
     try:
         yield f"http://{HOST}:{port}"
     finally:
-        down = ["bash", str(place / "down.sh")]
-        subprocess.run(down, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+        down = ["bash", "down.sh"]
+        subprocess.run(down, cwd=place, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
 
 
 def _judge(site: Site, algorithm: str, browsers: int) -> Result:
@@ -214,6 +218,7 @@ def _row(result: Result) -> str:
         f" {result.minutes:.1f} minutes"
     ]
     lines += [f"  DROPPED {w.name} of {w.url}: {w.reason}" for w in found.wrong]
+    lines += [f"  kept {w.name} of {w.url}: {w.reason}" for w in found.kept]
     return "\n".join(lines)
 
 

@@ -32,8 +32,8 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
-    """A parameter that matters and was dropped."""
+class Case:
+    """A parameter of a URL, and what the map says of it."""
 
     url: str
     name: str
@@ -44,7 +44,12 @@ class Wrong:
 class Score:
     """How a map measures up."""
 
-    wrong: tuple[Wrong, ...]
+    wrong: tuple[Case, ...]
+    """Parameters that matter and were dropped."""
+
+    kept: tuple[Case, ...]
+    """Parameters that may go and have enough values, and were kept."""
+
     found: int
     neutral: int
     found_with_samples: int
@@ -103,21 +108,28 @@ def score(
     by_pattern: defaultdict[Pattern, list[Label]] = defaultdict(list)
     for label in labels:
         by_pattern[label.pattern].append(label)
-    wrong: list[Wrong] = []
+    wrong: list[Case] = []
     drops: defaultdict[Label, list[bool]] = defaultdict(list)
     values: defaultdict[Label, set[tuple[str, ...]]] = defaultdict(set)
+    examples: dict[Label, str] = {}
     for address in addresses:
         gone = set(query.names(address)) - set(query.names(clean(address)))
         for label in _of(address, by_pattern):
+            examples.setdefault(label, address)
             values[label].add(query.values(address, label.name))
             is_free = label.truth in (_NEUTRAL, _UNSEEN) or (label.pair and label.pair not in gone)
             if label.name in gone and not is_free:
-                wrong.append(Wrong(address, label.name, reason(address, label.name)))
+                wrong.append(Case(address, label.name, reason(address, label.name)))
             drops[label].append(bool(gone & {label.name, label.pair}))
     may_go = [label for label in drops if label.truth == _NEUTRAL or label.pair > label.name]
     found = {label for label in may_go if 2 * sum(drops[label]) >= len(drops[label])}
     sampled = {label for label in may_go if len(values[label]) >= enough}
-    return Score(tuple(wrong), len(found), len(may_go), len(found & sampled), len(sampled))
+    kept = tuple(
+        Case(examples[label], label.name, reason(examples[label], label.name))
+        for label in may_go
+        if label in sampled - found
+    )
+    return Score(tuple(wrong), kept, len(found), len(may_go), len(found & sampled), len(sampled))
 
 
 def _of(address: str, by_pattern: dict[Pattern, list[Label]]) -> list[Label]:
