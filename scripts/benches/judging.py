@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -133,10 +134,23 @@ def _foreign(place: Path, folder: Path) -> Iterator[str]:
     finally:
         down = ["bash", "down.sh"]
         subprocess.run(down, cwd=place, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+        _end_what_listens(port)
+
+
+def _end_what_listens(port: int) -> None:
+    """Ends a server that its own script left running."""
+    psutil = import_module("psutil")
+    for each in psutil.net_connections("tcp"):
+        if each.pid and each.laddr.port == port and each.status == psutil.CONN_LISTEN:
+            with contextlib.suppress(psutil.Error):
+                psutil.Process(each.pid).terminate()
 
 
 def _judge(site: Site, algorithm: str, browsers: int) -> Result:
-    with tempfile.TemporaryDirectory() as name, contextmanager(site.up)(Path(name)) as base:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        contextlib.contextmanager(site.up)(Path(name)) as base,
+    ):
         path = Path(name) / "bench.db"
         with Store.open(path) as store:
             store.corpus.add(Observation(f"{base}{address}") for address in site.addresses)
