@@ -11,15 +11,13 @@ vendor names, more of a token, most of a plain word, which may be the one vouche
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from miqps import as_deployed, query, sampling
 from miqps.hearing import Hearing
-from miqps.minimal_set import Answer, minimal_set
 from miqps.sampling import Sample
 from miqps.trackers import is_tracker
+from miqps.weighing import values_needed
 
 _CROSSED = 2
 """Samples that are given the values of another one."""
@@ -44,10 +42,11 @@ def hear(hearing: Hearing) -> None:
         as_deployed.verify(hearing, chosen, frozenset())
         return
     samples, kept = _with_more_values(hearing, samples, chosen, kept)
-    samples, kept = _with_swaps(hearing, samples, kept)
+    swapped = hearing.with_swaps(samples, frozenset(hearing.names) - kept)
+    kept = _settled(hearing, swapped, kept)
     held_back = hearing.usable(chosen[whole:])
     kept = _settled(hearing, held_back, kept)
-    samples = [*samples, *held_back]
+    samples = [*samples, *swapped, *held_back]
     removable = frozenset(hearing.names) - kept
     _without_what_matters(hearing, samples, removable)
     if removable:
@@ -108,7 +107,7 @@ def _with_an_effect_when_crossed(
     found = hearing.compare_all(crossed, removable)
     for sample, compared in zip(crossed, found, strict=True):
         if compared.outcome == "different":
-            needed = _minimal(hearing, sample.url, removable)
+            needed = hearing.minimal(sample.url, _likeliest_first(hearing, removable))
             return [(sample, removable - (needed - {name}), name) for name in sorted(needed)]
         if compared.outcome == "same":
             hearing.note(sample, removable, compared)
@@ -128,45 +127,21 @@ def _settled(
     """
     for batch in (samples[:1], samples):
         while removable := frozenset(hearing.names) - kept:
-            found = hearing.compare_all(batch, removable)
-            for sample, compared in zip(batch, found, strict=True):
-                hearing.note(sample, removable, compared)
-            differing = [s for s, c in zip(batch, found, strict=True) if c.needs_it]
+            differing = hearing.differing(batch, removable)
             if not differing:
                 break
-            kept |= _needed(hearing, differing[0], removable, first)
+            kept |= hearing.needed(differing[0], _likeliest_first(hearing, removable, first))
     return kept
 
 
-def _needed(
-    hearing: Hearing, sample: Sample, removable: frozenset[str], first: frozenset[str]
-) -> frozenset[str]:
-    """The smallest part of what was removed that brings the sample back, with its evidence."""
-    found = _minimal(hearing, sample.url, removable, first)
-    for name in sorted(found):
-        gone = removable - (found - {name})
-        hearing.note_blame(sample, gone, hearing.compared(sample.url, gone), name)
-    return found
+def _likeliest_first(
+    hearing: Hearing, names: frozenset[str], first: frozenset[str] = frozenset()
+) -> list[str]:
+    """What matters elsewhere on the site stands behind `first`; tags and tokens stand last."""
 
-
-def _minimal(
-    hearing: Hearing, url: str, removable: frozenset[str], first: frozenset[str] = frozenset()
-) -> frozenset[str]:
-    """The smallest part of what was removed that brings a URL back."""
-
-    def same_when_kept(kept: frozenset[str]) -> Answer:
-        return hearing.compared(url, removable - kept).outcome
-
-    names = _likeliest_first(hearing, removable)
-    return minimal_set(sorted(names, key=lambda name: name not in first), same_when_kept).kept
-
-
-def _likeliest_first(hearing: Hearing, names: frozenset[str]) -> list[str]:
-    """What matters elsewhere on the site stands first; tags and tokens stand last."""
-
-    def rank(name: str) -> tuple[bool, bool, bool, str]:
-        tokens = all(map(sampling.opaque, _values(hearing, name)))
-        return name not in hearing.task.known, is_tracker(name), tokens, name
+    def rank(name: str) -> tuple[bool, bool, bool, bool, str]:
+        is_known = name in hearing.task.known
+        return name not in first, not is_known, is_tracker(name), _is_token(hearing, name), name
 
     return sorted(names, key=rank)
 
@@ -190,7 +165,7 @@ def _with_more_values(
     most = hearing.rules.samples + hearing.rules.verify_samples - len(chosen)
     made = sampling.transplants(samples, unused, lacking, known)[: max(most, 0)]
     for batch in (made[:1], made[1:]):
-        found = hearing.compare_all(batch, removable)
+        found = hearing.compare_all(batch, frozenset(hearing.names) - kept)
         good = [s for s, c in zip(batch, found, strict=True) if c.outcome != "invalid"]
         doubted = [sample.origin for sample in batch if sample not in good]
         if doubted and batch == made[:1]:
@@ -204,32 +179,21 @@ def _with_more_values(
     return samples, kept
 
 
-def _with_swaps(
-    hearing: Hearing, samples: list[Sample], kept: frozenset[str]
-) -> tuple[list[Sample], frozenset[str]]:
-    """Try values from elsewhere on the site, for names that have too few of their own."""
-    known = sampling.tried(samples, frozenset(hearing.names) - kept)
-    if not samples or not known:
-        return samples, kept
-    least, most = hearing.rules.min_values, hearing.rules.swap_values
-    made = hearing.usable(sampling.swapped(samples, known, hearing.task.pool, least, most))
-    return [*samples, *made], _settled(hearing, made, kept)
-
-
 def _enough(hearing: Hearing, name: str) -> int:
     """Values that a name should be tried with before it is believed not to matter."""
     rules = hearing.rules
     if is_tracker(name):
         rate = rules.tag_rate
-    elif all(map(sampling.opaque, _values(hearing, name))):
-        rate = rules.token_rate
     else:
-        rate = rules.word_rate
-    return math.ceil(math.log(1 - rules.confidence) / math.log(1 - rate))
+        rate = rules.token_rate if _is_token(hearing, name) else rules.word_rate
+    return values_needed(rate, rules.confidence)
 
 
-def _values(hearing: Hearing, name: str) -> set[str]:
-    return {value for url in hearing.task.urls for value in query.values(url, name)[:1]}
+def _is_token(hearing: Hearing, name: str) -> bool:
+    """Whether all values that were observed of a name say nothing by themselves."""
+    return all(
+        sampling.opaque(value) for url in hearing.task.urls for value in query.values(url, name)[:1]
+    )
 
 
 # --- where nothing else is seen -----------------------------------------------------------------
@@ -253,13 +217,6 @@ def _without_what_matters(
             continue
         if hearing.view.alike(url, sample.url, hearing.rules.repeats):
             continue
-        for name in sorted(_minimal(hearing, url, words)):
-            _note_alone(hearing, query.keep_only(url, {name}), sample.url, name)
+        for name in sorted(hearing.minimal(url, _likeliest_first(hearing, words))):
+            hearing.try_alone(query.keep_only(url, {name}), sample.url, name)
     hearing.wait()
-
-
-def _note_alone(hearing: Hearing, url: str, whole: str, name: str) -> None:
-    found = hearing.compared(url, frozenset({name}))
-    if found.outcome == "different" and not hearing.view.alike(url, whole, hearing.rules.repeats):
-        found = replace(found, reason=f"{found.reason}, where it stands alone,")
-        hearing.note(Sample(url), frozenset({name}), found, name)

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 from miqps import query
 from miqps.hearing import Hearing
-from miqps.minimal_set import Answer, minimal_set
 from miqps.sampling import Sample
 from miqps.view import Render
 
@@ -36,26 +35,8 @@ def verify(hearing: Hearing, samples: Sequence[Sample], removable: frozenset[str
 
 def _as_well(hearing: Hearing, samples: Sequence[Sample], removable: frozenset[str]) -> None:
     """Whether what may go from the URL may go on the wire; if not, which names may not."""
-    while removable:
-        found = hearing.compare_all(samples, removable, on_wire=True)
-        for sample, compared in zip(samples, found, strict=True):
-            hearing.note(sample, removable, compared, on_wire=True)
-        differing = [s for s, c in zip(samples, found, strict=True) if c.needs_it]
-        if not differing:
-            return
-        needed = _needed(hearing, differing[0], removable)
-        for name in sorted(needed):
-            gone = removable - (needed - {name})
-            compared = hearing.compared(differing[0].url, gone, on_wire=True)
-            hearing.note_blame(differing[0], gone, compared, name, on_wire=True)
-        removable -= needed
-
-
-def _needed(hearing: Hearing, sample: Sample, removable: frozenset[str]) -> frozenset[str]:
-    def same_when_kept(kept: frozenset[str]) -> Answer:
-        return hearing.compared(sample.url, removable - kept, on_wire=True).outcome
-
-    return minimal_set(sorted(removable), same_when_kept).kept
+    while removable and (differing := hearing.differing(samples, removable, on_wire=True)):
+        removable -= hearing.needed(differing[0], sorted(removable), on_wire=True)
 
 
 def _only_there(hearing: Hearing, samples: Sequence[Sample]) -> None:
@@ -70,9 +51,7 @@ def _only_there(hearing: Hearing, samples: Sequence[Sample]) -> None:
         hearing.wait()
         if not all(alike):
             return
-        found = hearing.compare_all(usable, everything, on_wire=True)
-        for sample, compared in zip(usable, found, strict=True):
-            hearing.note(sample, everything, compared, on_wire=True)
+        hearing.differing(usable, everything, on_wire=True)
 
 
 def _looks_the_same(hearing: Hearing, sample: Sample, removed: frozenset[str]) -> bool:

@@ -13,21 +13,19 @@ known before robots.txt is read.
 
 from __future__ import annotations
 
-import io
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from rich.console import Console
 from rich.table import Table
 
 from miqps.planning import Plan
 from miqps.politeness import Turnstile, on_loopback, turn_of
 from miqps.settings import ESTIMATING
 from miqps.store import StoredContext
+from miqps.tables import in_80_columns, table
 from miqps.task import Task
 
-_WIDTH = 80
 _CONTROLS = 6
 
 
@@ -62,27 +60,20 @@ class Estimate:
 
     def as_text(self) -> str:
         """The estimate as a table of at most 80 columns."""
-        text = io.StringIO()
-        console = Console(file=text, width=_WIDTH, highlight=False)
+        parts: list[Table | str] = []
         if self.sites:
-            table = Table("site", box=None, pad_edge=False, header_style="bold")
-            for column in ("contexts", "renders", "minutes"):
-                table.add_column(column, justify="right")
-            for site in self.sites:
-                table.add_row(
-                    site.site, str(site.contexts), str(site.renders), _in_words(site.minutes)
-                )
-            console.print(table)
-        console.print(
+            rows = [(s.site, s.contexts, s.renders, _in_words(s.minutes)) for s in self.sites]
+            parts.append(table(("site", "contexts", "renders", "minutes"), rows))
+        parts.append(
             f"{self.contexts} contexts are due: about {self.renders} renders,"
             f" {_in_words(self.minutes)} minutes."
         )
         how = "as the last ones did" if self.measured else "a guess, nothing was rendered yet"
-        console.print(f"A render takes {self.milliseconds / 1000:.1f} s, {how}.")
+        parts.append(f"A render takes {self.milliseconds / 1000:.1f} s, {how}.")
         if self.out_of_budget:
-            console.print("The budget will end the run before that; the next one goes on.")
-        console.print("Nothing was rendered or written.")
-        return text.getvalue().rstrip("\n")
+            parts.append("The budget will end the run before that; the next one goes on.")
+        parts.append("Nothing was rendered or written.")
+        return in_80_columns(parts)
 
 
 def estimate(

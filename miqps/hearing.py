@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from miqps import sampling
 from miqps.comparison import Compared, compare
 from miqps.content_id import ContentId
+from miqps.minimal_set import Answer, minimal_set
 from miqps.page import Page
 from miqps.sampling import Sample
 from miqps.settings import Judging
@@ -80,6 +82,14 @@ class Hearing:
             else:
                 usable.append(sample)
         return usable
+
+    def with_swaps(self, samples: Sequence[Sample], removable: frozenset[str]) -> list[Sample]:
+        """Usable samples with values from elsewhere, for names tried with too few of their own."""
+        known = sampling.tried(samples, removable)
+        if not samples or not known:
+            return []
+        least, most = self.rules.min_values, self.rules.swap_values
+        return self.usable(sampling.swapped(samples, known, self.task.pool, least, most))
 
     def _alike(self, sample: Sample, other: Page, stranger: Stranger) -> bool:
         return (
@@ -160,6 +170,65 @@ class Hearing:
         beside = f", once {', '.join(gone)} had gone," if gone else ""
         found = replace(found, reason=found.reason + beside)
         self.note(sample, removed, found, blamed, on_wire=on_wire)
+
+    def differing(
+        self, samples: Sequence[Sample], removed: frozenset[str], *, on_wire: bool = False
+    ) -> list[Sample]:
+        """The samples that need one of these names, with a trial noted of each sample.
+
+        Raises:
+            NotYet: pages are wanted.
+        """
+        found = self.compare_all(samples, removed, on_wire=on_wire)
+        for sample, compared in zip(samples, found, strict=True):
+            self.note(sample, removed, compared, on_wire=on_wire)
+        return [s for s, compared in zip(samples, found, strict=True) if compared.needs_it]
+
+    def minimal(self, url: str, names: Sequence[str], *, on_wire: bool = False) -> frozenset[str]:
+        """The fewest of these names that bring a URL back from which all of them were removed.
+
+        Args:
+            url: it changes without them.
+            names: the likeliest to be needed first.
+            on_wire: they are taken out of the request only.
+
+        Raises:
+            NotYet: pages are wanted.
+        """
+        removed = frozenset(names)
+
+        def same_when_kept(kept: frozenset[str]) -> Answer:
+            return self.compared(url, removed - kept, on_wire=on_wire).outcome
+
+        return minimal_set(names, same_when_kept).kept
+
+    def needed(
+        self, sample: Sample, names: Sequence[str], *, on_wire: bool = False
+    ) -> frozenset[str]:
+        """What `minimal` finds of a sample, with a trial noted of each name that it blames.
+
+        Raises:
+            NotYet: pages are wanted.
+        """
+        found = self.minimal(sample.url, names, on_wire=on_wire)
+        for name in sorted(found):
+            gone = frozenset(names) - (found - {name})
+            compared = self.compared(sample.url, gone, on_wire=on_wire)
+            self.note_blame(sample, gone, compared, name, on_wire=on_wire)
+        return found
+
+    def try_alone(self, url: str, whole: str, name: str) -> None:
+        """Note that a name matters where it stands alone, on a URL that has no other.
+
+        Not when that shows what the whole URL shows: then it says the same as another name, which
+        stays. Pages may be wanted then.
+        """
+        found = self.compare(url, frozenset({name}))
+        if found is None or found.outcome != "different":
+            return
+        if not self.view.alike(url, whole, self.rules.repeats):
+            found = replace(found, reason=f"{found.reason}, where it stands alone,")
+            self.note(Sample(url), frozenset({name}), found, name)
 
     # --- was anything seen? ---------------------------------------------------------------------
 

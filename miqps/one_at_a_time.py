@@ -9,7 +9,6 @@ the same thing each alone looks neutral.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from miqps import query, sampling
 from miqps.hearing import Hearing
@@ -33,20 +32,11 @@ def hear(hearing: Hearing) -> None:
     if removable:
         samples = [*samples, *hearing.usable(chosen[rules.samples :])]
     removable = _together(hearing, samples, removable)
-    samples = [*samples, *hearing.usable(_swaps(hearing, samples, removable))]
+    samples = [*samples, *hearing.with_swaps(samples, removable)]
     removable = _together(hearing, samples, removable)
     _stand_alone(hearing, samples, removable)
     if removable:
         hearing.look_back(samples)
-
-
-def _swaps(hearing: Hearing, bases: Sequence[Sample], removable: frozenset[str]) -> list[Sample]:
-    """Samples with values from elsewhere, for names tried with too few of their own."""
-    tried = sampling.tried(bases, removable)
-    if not bases or not tried:
-        return []
-    least, most = hearing.rules.min_values, hearing.rules.swap_values
-    return sampling.swapped(bases, tried, hearing.task.pool, least, most)
 
 
 def _alone(hearing: Hearing, samples: Sequence[Sample]) -> frozenset[str]:
@@ -128,11 +118,5 @@ def _stand_alone(hearing: Hearing, samples: Sequence[Sample], removable: frozens
     for name in sorted(n for n in removable if not is_tracker(n)):
         alone = {query.keep_only(sample.url, {name}): sample.url for sample in samples}
         for url, whole in sorted(alone.items())[:_ALONE_VALUES]:
-            found = hearing.compare(url, frozenset({name}))
-            if found is None or found.outcome != "different":
-                continue
-            if hearing.view.alike(url, whole, hearing.rules.repeats):
-                continue
-            found = replace(found, reason=f"{found.reason}, where it stands alone,")
-            hearing.note(Sample(url), frozenset({name}), found, name)
+            hearing.try_alone(url, whole, name)
     hearing.wait()

@@ -200,9 +200,10 @@ class Prober:
     def _at_hand(self, render: Render) -> Page | None:
         """A page that need not be rendered: it was, or it must not be."""
         off = frozenset(self._plan.off)
-        forbidden = never_touch(render.url, off) or deed(render.url)
-        if forbidden is not None:
-            return Page(url=render.url, outcome="refused", reason=forbidden)
+        for url in filter(None, (render.url, render.sent)):
+            forbidden = never_touch(url, off) or deed(url)
+            if forbidden is not None:
+                return Page(url=render.url, outcome="refused", reason=forbidden)
         page = recall(self._store.journal, self._run, render)
         self.progress.shared += page is not None
         return page

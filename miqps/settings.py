@@ -65,7 +65,7 @@ class Judging:
     confidence: float = 0.95
     """Of the bounds below: how sure it is that a name matters no more often than that."""
 
-    tag_rate: float = 0.45
+    tag_rate: float = 0.46
     """Share of its values for which a name that its vendor calls a tag may still matter: 5 values
     without an effect. Its name says more than they do."""
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from dataclasses import asdict, dataclass
 
-from rich.console import Console
 from rich.table import Table
 
 from miqps.probe import Progress
 from miqps.publish import GateDecision, Published
 from miqps.store import Store
-
-_WIDTH = 80
+from miqps.tables import in_80_columns, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,29 +53,22 @@ class Summary:
 
     def as_text(self) -> str:
         """The summary as a table of at most 80 columns."""
-        text = io.StringIO()
-        console = Console(file=text, width=_WIDTH, highlight=False)
+        parts: list[Table | str] = []
         if self.sites:
-            table = Table("site", box=None, pad_edge=False, header_style="bold")
-            for column in ("contexts", "important", "neutral", "undecided"):
-                table.add_column(column, justify="right")
-            for site in self.sites:
-                row = (site.contexts, site.important, site.neutral, site.undecided)
-                table.add_row(site.site, *map(str, row))
-            console.print(table)
-        console.print(
+            rows = [(s.site, s.contexts, s.important, s.neutral, s.undecided) for s in self.sites]
+            parts.append(table(("site", "contexts", "important", "neutral", "undecided"), rows))
+        parts.append(
             f"{self.judged} of {self.contexts} due contexts judged with {self.renders} renders,"
             f" {self.shared} more were shared."
         )
-        for decision in self.refused:
-            console.print(f"Not published: {decision.site}: {decision.reason}.")
+        parts += [f"Not published: {d.site}: {d.reason}." for d in self.refused]
         if self.disallowed:
-            console.print(f"{self.disallowed} renders were left out: robots.txt disallows them.")
+            parts.append(f"{self.disallowed} renders were left out: robots.txt disallows them.")
         if self.out_of_budget:
-            console.print("The budget is used up; run again to go on.")
+            parts.append("The budget is used up; run again to go on.")
         news = "is published" if self.is_new else "is still in force" if self.version else ""
-        console.print(f"Map version {self.version} {news}." if news else "No map yet.")
-        return text.getvalue().rstrip("\n")
+        parts.append(f"Map version {self.version} {news}." if news else "No map yet.")
+        return in_80_columns(parts)
 
 
 def summarize(store: Store, progress: Progress, published: Published) -> Summary:

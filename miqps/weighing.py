@@ -7,13 +7,14 @@ Everything else is kept, with the reason.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from miqps import query, urls
 from miqps.mapping import ContextVerdicts, Decision, Verdict
-from miqps.settings import Judging
+from miqps.settings import JUDGING, Judging
 from miqps.trackers import is_tracker
 from miqps.trial import CONTENT_CHANGED, Trial
 from miqps.urls import Context
@@ -27,12 +28,18 @@ class Judged:
     trials: tuple[Trial, ...]
 
 
-def mismatch_bound(samples: int) -> float:
-    """The rate of change that `samples` trials without one exclude with 95 % confidence.
+def mismatch_bound(samples: int, confidence: float = JUDGING.confidence) -> float:
+    """The rate of change that `samples` trials without one exclude with that confidence.
 
-    The exact binomial bound 1 - 0.05^(1/n); about 3/n (the "rule of three", Hanley 1983).
+    The exact binomial bound, with 95 % 1 - 0.05^(1/n); about 3/n (the "rule of three", Hanley
+    1983).
     """
-    return float(1 - 0.05 ** (1 / samples)) if samples else 1.0
+    return float(1 - (1 - confidence) ** (1 / samples)) if samples else 1.0
+
+
+def values_needed(rate: float, confidence: float) -> int:
+    """The fewest values without a change whose `mismatch_bound` is no more than a rate."""
+    return math.ceil(math.log(1 - confidence) / math.log(1 - rate))
 
 
 def weigh(
@@ -224,7 +231,7 @@ def _open(
         return Verdict(name, "undecided", f"{reason}: {_obstacle(name, trials)}", samples, values)
     if values >= rules.min_values:
         reason = f"no change in {samples} samples with {values} values"
-        bound = mismatch_bound(values)
+        bound = mismatch_bound(values, rules.confidence)
         return Verdict(name, "neutral", f"{reason}; matters for < {bound:.0%}", samples, values)
     if name in removable and samples:
         reason = f"{_TOO_FEW} {values} of {rules.min_values} values could be tried"

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from miqps.settings import JUDGING
 from miqps.trial import CONTENT_CHANGED, Trial
 from miqps.urls import Context
-from miqps.weighing import Judged, mismatch_bound, review, weigh
+from miqps.weighing import Judged, mismatch_bound, review, values_needed, weigh
 
 
 def same(n: int, *removed: str, path: str = "/p", look: str | None = None) -> Trial:
@@ -241,3 +243,13 @@ def test_the_default_value_is_told(value: str, said: str) -> None:
     ]
     (verdict,) = weigh(("page",), trials, JUDGING)
     assert verdict.reason == f"{CONTENT_CHANGED} in 1 of 2 samples{said}"
+
+
+@given(
+    st.floats(0.001, 0.9, allow_nan=False),
+    st.sampled_from((0.8, 0.9, 0.95, 0.99)),
+)
+def test_so_many_values_are_needed_and_no_fewer(rate: float, confidence: float) -> None:
+    needed = values_needed(rate, confidence)
+    assert mismatch_bound(needed, confidence) <= rate + 1e-9
+    assert mismatch_bound(needed - 1, confidence) > rate - 1e-9

@@ -13,7 +13,8 @@ from typing import Self
 
 from miqps.observation import Observation
 from miqps.store import figures, forgetting, merging
-from miqps.store.corpus import Corpus, StoredContext
+from miqps.store.contexts import StoredContext
+from miqps.store.corpus import Corpus
 from miqps.store.evidence import Evidence
 from miqps.store.file import File, StoreError, now
 from miqps.store.imports import ImportedFile, Imports

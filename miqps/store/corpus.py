@@ -14,7 +14,8 @@ from miqps.loads import Kind
 from miqps.observation import Answer, Observation
 from miqps.reservoir import LISTED, REDACTED, VISITED, Reservoir, Sample, digest
 from miqps.store import forgetting
-from miqps.store.file import File, now, whole
+from miqps.store.contexts import StoredContext, stored_contexts
+from miqps.store.file import File, now
 from miqps.urls import Context
 
 _MOST_AT_HAND = 5_000
@@ -22,30 +23,6 @@ _MOST_AT_HAND = 5_000
 
 _CHECK_EVERY = 10_000
 """New rows after which it is looked whether the file has become too big."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredContext:
-    """A context of the corpus with what is known of it."""
-
-    id: int
-    context: Context
-    hits: int
-    urls: int
-    judged_urls: int
-    """How many URLs there were when it was last judged; 0 when never."""
-
-    undecided: int
-    """How many of its parameters the last judgement left open."""
-
-    judged_by: str
-    """The content ID that its evidence comes from; "" when there is none."""
-
-    judged: str = ""
-    """When it was last judged; "" when never."""
-
-    judge: int = 0
-    """Which judge judged it, as in `settings.JUDGE`; 0 when none did, or one of before."""
 
 
 @dataclass(slots=True)
@@ -218,34 +195,7 @@ class Corpus:
 
     def contexts(self, site: str, kind: Kind = "page") -> list[StoredContext]:
         """The contexts of a site, the most seen first. Redacted URLs do not count."""
-        rows = self._file.rows(
-            "SELECT c.id, c.path, c.names, c.hits, c.judged_urls,"
-            " (SELECT count(*) FROM urls u WHERE u.context_id = c.id AND NOT u.redacted),"
-            " (SELECT count(*) FROM verdicts v"
-            "  WHERE v.context_id = c.id AND v.decision = 'undecided'),"
-            " (SELECT json_extract(r.settings, '$.content_id') FROM trials t"
-            "  JOIN runs r ON r.id = t.run_id WHERE t.context_id = c.id LIMIT 1),"
-            " c.judged,"
-            " (SELECT json_extract(r.settings, '$.judge') FROM trials t"
-            "  JOIN runs r ON r.id = t.run_id WHERE t.context_id = c.id LIMIT 1)"
-            " FROM contexts c JOIN sites s ON s.id = c.site_id WHERE s.site = ? AND c.kind = ?"
-            " ORDER BY c.hits DESC, c.path, c.names",
-            [site, kind],
-        )
-        return [
-            StoredContext(
-                id=whole(id_),
-                context=Context(site, str(path), tuple(json.loads(str(names)))),
-                hits=whole(hits),
-                urls=whole(urls_),
-                judged_urls=whole(judged),
-                undecided=whole(undecided),
-                judged_by=str(judged_by or ""),
-                judged=str(when or ""),
-                judge=whole(judge or 0),
-            )
-            for id_, path, names, hits, judged, urls_, undecided, judged_by, when, judge in rows
-        ]
+        return stored_contexts(self._file, site, kind)
 
     def urls_of(self, context_id: int) -> list[str]:
         """The sample URLs of a context that may be asked for, the most seen first."""

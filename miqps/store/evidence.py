@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from sqlite_utils import Database
 
 from miqps.mapping import ContextVerdicts, Verdict
-from miqps.store.corpus import StoredContext
+from miqps.store.contexts import StoredContext
 from miqps.store.file import File, now, whole
 from miqps.trial import Trial
 from miqps.urls import Context

@@ -7,7 +7,8 @@ from typing import get_args
 
 from miqps.loads import Kind
 from miqps.observation import Answer, Observation
-from miqps.store.corpus import Corpus, StoredContext
+from miqps.store.contexts import StoredContext
+from miqps.store.corpus import Corpus
 from miqps.store.file import File, whole
 
 _BATCH = 20_000
