@@ -20,7 +20,7 @@ from miqps.urls import path_template
 Purpose = Literal["fetch", "wire", "key"]
 """What a URL is cleaned for: to be fetched, under an address that stays, or to be compared."""
 
-Layer = Literal["class", "keep rule", "strip rule", "verdict", "inferred", "unknown"]
+Layer = Literal["class", "pin", "keep rule", "strip rule", "verdict", "inferred", "unknown"]
 Pattern = frozenset[str]
 
 NOTHING: frozenset[str] = frozenset()
@@ -105,9 +105,9 @@ class SiteIndex:
     ) -> list[Ruling]:
         """What happens to each name of a URL, in the order given.
 
-        Never-touch classes come first, then keep rules, strip rules, the verdict for exactly this
-        path and pattern, the one for this pattern on all paths, then what was inferred for single
-        names. What nobody knows stays.
+        Never-touch classes come first, then pins, keep rules, strip rules, the verdict for exactly
+        this path and pattern, the one for this pattern on all paths, then what was inferred for
+        single names. What nobody knows stays.
         """
         label = (
             classes.class_of_names(names, self.off)
@@ -139,9 +139,10 @@ class SiteIndex:
         by_rule = self.rules.decide(path, name)
         if by_rule is not None:
             action, rule = by_rule
-            why = f"{rule.source}: {rule.reason}" if rule.reason else rule.source
+            why = ": ".join(filter(None, (rule.source, rule.reason)))
             kept = action == "keep"
-            return Ruling(name, kept, "keep rule" if kept else "strip rule", why)
+            layer: Layer = "pin" if rule.pinned else "keep rule" if kept else "strip rule"
+            return Ruling(name, kept, layer, why)
         found = find(name)
         if found is None:
             return Ruling(name, True, "unknown", "no verdict for this site, path and pattern")
@@ -188,7 +189,7 @@ class Indexer:
     def index(self, site: str, learned: Callable[[], SiteMap]) -> SiteIndex:
         """The index of a site. `learned` is asked now, and once more if reasons are wanted."""
         map = learned()
-        rules = self._rules.of_site(site)
+        rules = self._rules.of_site(site, map.pins)
         index = SiteIndex(map, learned, rules, self._rules.off)
         general = any(entry.context.path == ALL_PATHS for entry in map.contexts)
         for entry in map.contexts:

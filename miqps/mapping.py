@@ -19,6 +19,8 @@ The JSON is one object:
                             key; where script and server must agree it is the other way round
         inferred        list like `contexts`, without `names` (optional): verdicts on single
                         parameters for patterns that were never seen
+        pins            list of objects with `name`, `action` ("keep" or "strip") and `path`, a
+                        prefix (optional, "/"): what a person decided, whatever was learned
 
 A parameter that is not listed is undecided, and unknown fields are ignored. Only neutral ones may
 ever go. `to_json` writes one context a line for people and diffs; any layout is read.
@@ -28,7 +30,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -39,6 +41,7 @@ from miqps.urls import Context
 FORMAT = "miqps-map/1"
 
 Decision = Literal["important", "neutral", "undecided"]
+Action = Literal["keep", "strip"]
 _COUNTS = ("samples", "values", "mismatches")
 
 ALL_PATHS = "**"
@@ -94,6 +97,15 @@ class ContextVerdicts:
         return frozenset(v.name for v in self.verdicts if v.in_key == "neutral")
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Pin:
+    """What a person decided about a parameter below a path prefix, whatever was learned."""
+
+    name: str
+    action: Action
+    path: str = "/"
+
+
 @dataclass(frozen=True, slots=True)
 class SiteMap:
     """All that is known about one site."""
@@ -102,6 +114,7 @@ class SiteMap:
     contexts: tuple[ContextVerdicts, ...]
     open_prefixes: frozenset[str] = frozenset()
     inferred: tuple[ContextVerdicts, ...] = ()
+    pins: tuple[Pin, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +176,7 @@ class PackedSites(Mapping[str, SiteMap]):
             tuple(_entry_of(site, entry) for entry in fields.contexts),
             frozenset(fields.open_prefixes),
             tuple(_entry_of(site, entry) for entry in fields.inferred),
+            tuple(Pin(pin.name, pin.action, pin.path) for pin in fields.pins),
         )
 
     def __contains__(self, site: object) -> bool:
@@ -190,10 +204,17 @@ class _EntryFields(msgspec.Struct):
     names: list[str] | None = None
 
 
+class _PinFields(msgspec.Struct):
+    name: str
+    action: Action
+    path: str = "/"
+
+
 class _SiteFields(msgspec.Struct):
     contexts: list[_EntryFields] = []
     open_prefixes: list[str] = []
     inferred: list[_EntryFields] = []
+    pins: list[_PinFields] = []
 
 
 class _MapFields(msgspec.Struct):
@@ -229,6 +250,10 @@ def _checked(site: str, body: memoryview) -> _SiteFields:
     for entry in (*fields.contexts, *fields.inferred):
         if not entry.path.startswith("/") and entry.path != ALL_PATHS:
             raise _wrong_entry(site, entry, f"'path' neither starts with / nor is {ALL_PATHS}")
+    for pin in fields.pins:
+        if not pin.path.startswith("/"):
+            raise MapError(f"not a map: site {site}: the pin of {pin.name!r}: 'path' must start"
+                           " with /")  # fmt: skip
     return fields
 
 
@@ -257,6 +282,8 @@ def _lines(map: Map) -> Iterator[str]:
             yield '"inferred": ['
             yield ",".join(f"\n  {_dump(_entry(entry))}" for entry in site.inferred)
             yield "], "
+        if site.pins:
+            yield f'"pins": {_dump([asdict(pin) for pin in site.pins])}, '
         yield '"contexts": ['
         yield ",".join(f"\n  {_dump(_entry(entry))}" for entry in site.contexts)
         yield "]}"

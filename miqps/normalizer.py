@@ -3,7 +3,7 @@
 What may go is decided in this order, first hit wins:
 
 1. a never-touch class covers the URL: everything stays
-2. a static `keep` rule, then a static `strip` rule
+2. what is pinned, then a static `keep` rule, then a static `strip` rule
 3. the verdict for exactly this site, path template and pattern
 4. the verdict for this site and pattern on all paths
 5. a verdict inferred for the single parameter on this path, then on all paths

@@ -9,12 +9,14 @@ from itertools import zip_longest
 
 from miqps import query, urls
 from miqps.eligibility import unfit
-from miqps.mapping import Map
+from miqps.gate import unconfirmed
+from miqps.mapping import ContextVerdicts, Map, SiteMap
 from miqps.settings import JUDGE, JUDGING, Judging
 from miqps.store import Store, StoredContext
 from miqps.store.file import days_ago
 from miqps.task import Task
 from miqps.trackers import is_tracker
+from miqps.urls import Context
 
 _POOL = 50
 """Values from elsewhere that are kept a name and context: more are never tried."""
@@ -68,12 +70,18 @@ def agenda(store: Store, plan: Plan) -> list[tuple[StoredContext, Task]]:
     by_site = []
     for site in plan.hosts or store.corpus.sites():
         stored = store.corpus.contexts(site)
+        verdicts = store.evidence.verdicts(site)
         decided = {
             found.context: {v.name for v in found.verdicts if v.decision != "undecided"}
-            for found in store.evidence.verdicts(site)
+            for found in verdicts
         }
+        held = _held_back(store, site, verdicts, stored)
         ranked = sorted(
-            ((_worth(c, decided.get(c.context, ()), plan), c) for c in stored if due(c, plan)),
+            (
+                (_worth(c, decided.get(c.context, ()), plan), c)
+                for c in stored
+                if due(c, plan) or (c.urls and c.context in held)
+            ),
             key=lambda each: (-each[0], -each[1].hits, each[1].context),
         )[: plan.rules.top_patterns]
         worths = {c.id: worth for worth, c in ranked}
@@ -144,6 +152,26 @@ def tasks(
         for stored in chosen
         if samples[stored.id]
     ]
+
+
+def _held_back(
+    store: Store,
+    site: str,
+    verdicts: Sequence[ContextVerdicts],
+    stored: Sequence[StoredContext],
+) -> frozenset[Context]:
+    """What the gate held back at the end of an earlier run: another look has to confirm it."""
+    mattered = store.maps.mattered(site)
+    if not mattered:
+        return frozenset()
+    numbers = {each.context: each.id for each in stored}
+    runs = {
+        found.context: store.evidence.run_of(numbers[found.context])
+        for found in verdicts
+        if found.context in numbers and found.neutral | found.neutral_in_keys
+    }
+    known = SiteMap(site, tuple(verdicts), store.corpus.open_prefixes(site))
+    return unconfirmed(known, mattered, runs)
 
 
 def _known_to_matter(published: Map | None, site: str) -> frozenset[str]:

@@ -2,7 +2,8 @@
 
 A rule says for a site and a path which names are kept or stripped. `keep` wins over everything
 that was learned, and over `strip`. The shipped rules are in `data/rules.toml`; a user's own file
-adds to them. The never-touch classes (`miqps.classes`) stand above all rules.
+adds to them. What is pinned in the map stands above both, and the never-touch classes
+(`miqps.classes`) above all.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -20,6 +22,7 @@ from typing import Any, Literal
 from miqps import urls
 from miqps.classes import CLASSES, never_touch
 from miqps.deeds import deed
+from miqps.mapping import Action, Pin
 
 __all__ = [
     "Rule",
@@ -32,8 +35,6 @@ __all__ = [
     "never_touch",
     "parse_rules",
 ]
-
-Action = Literal["keep", "strip"]
 
 _REMEMBERED_NAMES = 10_000
 _KEYS = frozenset({"site", "path", "keep", "strip", "reason"})
@@ -56,6 +57,8 @@ class Rule:
     strip: tuple[str, ...] = ()
     reason: str = ""
     source: str = ""
+    pinned: bool = False
+    """A person's decision about this very site: it stands above all other rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +73,11 @@ class Rules:
         """Whether any name is stripped on any site."""
         return any(rule.strip for rule in self.rules)
 
-    def of_site(self, site: str) -> SiteRules:
-        """The rules for one site."""
-        return _site_rules(tuple([rule for rule in self.rules if _matches(rule.site, site)]))
+    def of_site(self, site: str, pins: Iterable[Pin] = ()) -> SiteRules:
+        """The rules for one site, below what is pinned there."""
+        pinned = [_as_rule(site, pin) for pin in pins]
+        rules = [rule for rule in self.rules if _matches(rule.site, site)]
+        return _site_rules((*pinned, *rules))
 
 
 class SiteRules:
@@ -100,12 +105,12 @@ class SiteRules:
         found = self._by_name.get(name)
         if found is None:
             keeps: list[tuple[Action, Rule]] = [
-                ("keep", rule) for rule in self._rules if _any_matches(rule.keep, name)
+                ("keep", rule) for rule in self._rules if _covers(rule, rule.keep, name)
             ]
             strips: list[tuple[Action, Rule]] = [
-                ("strip", rule) for rule in self._rules if _any_matches(rule.strip, name)
+                ("strip", rule) for rule in self._rules if _covers(rule, rule.strip, name)
             ]
-            found = (*keeps, *strips)
+            found = tuple(sorted((*keeps, *strips), key=_rank))
             if len(self._by_name) >= _REMEMBERED_NAMES:
                 self._by_name.clear()
             self._by_name[name] = found
@@ -207,14 +212,27 @@ def _site_glob(text: str) -> str | None:
     return urls.site(f"https://{text}") if not re.search(r"[/?#@]", text) else None
 
 
+def _as_rule(site: str, pin: Pin) -> Rule:
+    keep, strip = ((pin.name,), ()) if pin.action == "keep" else ((), (pin.name,))
+    reason = f"{pin.action}, by hand"
+    return Rule(site, pin.path, keep, strip, reason, "pinned in the map", pinned=True)
+
+
 def _matches(pattern: str, text: str) -> bool:
     if "*" not in pattern:
         return pattern == text
     return pattern == "*" or _glob(pattern).fullmatch(text) is not None
 
 
-def _any_matches(patterns: tuple[str, ...], name: str) -> bool:
-    return any(_matches(pattern, name) for pattern in patterns)
+def _covers(rule: Rule, names: tuple[str, ...], name: str) -> bool:
+    # What is pinned is one parameter, whatever letters it has.
+    return name in names if rule.pinned else any(_matches(pattern, name) for pattern in names)
+
+
+def _rank(found: tuple[Action, Rule]) -> tuple[bool, int]:
+    """Pins first, and of these the one with the longest path."""
+    rule = found[1]
+    return not rule.pinned, -len(rule.path) if rule.pinned else 0
 
 
 @lru_cache(maxsize=1_000)

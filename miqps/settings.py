@@ -161,6 +161,17 @@ class Publishing:
     """A, the share of a site's known contexts that may lose an important parameter in one run.
     More than that is far likelier a broken site or a broken run than a changed site."""
 
+    confirming_runs: int = 2
+    """m, runs that must find a parameter neutral which mattered before, each by what it saw itself.
+    A site that was half broken for an evening is whole again in the next one."""
+
+    joint_values: int = 10
+    """Distinct values without a change, all that may go removed together, that confirm it in one
+    run: three times what a new parameter needs."""
+
+    kept_versions: int = 20
+    """Versions of the map that stay in the store, to go back to."""
+
 
 @dataclass(frozen=True, slots=True)
 class Politeness:

@@ -7,10 +7,15 @@ from dataclasses import asdict, dataclass
 
 from rich.table import Table
 
+from miqps.gate import GateDecision
 from miqps.probe import Progress
-from miqps.publish import GateDecision, Published
+from miqps.publish import Published
 from miqps.store import Store
 from miqps.tables import in_80_columns, table
+
+
+_MOST_CHANGES = 5
+"""Held back parameters of a site that are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,9 @@ class Summary:
     version: int
     is_new: bool
     sites: tuple[SiteSummary, ...]
-    refused: tuple[GateDecision, ...]
+    gate: tuple[GateDecision, ...]
+    """What the publish gate did not let through as it was."""
+
     outcomes: dict[str, int]
     down: dict[str, str]
     disallowed: int
@@ -61,7 +68,8 @@ class Summary:
             f"{self.judged} of {self.contexts} due contexts judged with {self.renders} renders,"
             f" {self.shared} more were shared."
         )
-        parts += [f"Not published: {d.site}: {d.reason}." for d in self.refused]
+        for decision in self.gate:
+            parts += in_words(decision)
         if self.disallowed:
             parts.append(f"{self.disallowed} renders were left out: robots.txt disallows them.")
         if self.out_of_budget:
@@ -69,6 +77,22 @@ class Summary:
         news = "is published" if self.is_new else "is still in force" if self.version else ""
         parts.append(f"Map version {self.version} {news}." if news else "No map yet.")
         return in_80_columns(parts)
+
+
+def in_words(decision: GateDecision) -> list[str]:
+    """What the gate held back of a site, and what a person can do about it."""
+    if not decision.accepted:
+        accept = f"scripts/maps.py publish --accept {decision.site}"
+        return [f"Not published: {decision.site}: {decision.reason}. If the site has changed"
+                f" indeed: {accept}"]  # fmt: skip
+    held = decision.held_back
+    said = [
+        f"Held back: {change.name} of {decision.site}{change.path}: {change.reason}."
+        for change in held[:_MOST_CHANGES]
+    ]
+    if len(held) > _MOST_CHANGES:
+        said.append(f"And {len(held) - _MOST_CHANGES} more of {decision.site}.")
+    return said
 
 
 def summarize(store: Store, progress: Progress, published: Published) -> Summary:
@@ -94,7 +118,7 @@ def summarize(store: Store, progress: Progress, published: Published) -> Summary
         version=published.version,
         is_new=published.is_new,
         sites=tuple(sites),
-        refused=tuple(d for d in published.decisions if not d.accepted),
+        gate=tuple(d for d in published.decisions if not d.accepted or d.held_back),
         outcomes=dict(progress.outcomes),
         down=dict(progress.down),
         disallowed=progress.disallowed,

@@ -5,4 +5,5 @@ cd "$(dirname "$0")/.."
 . scripts/setup.sh
 make_environment "[test]"
 find_browser
-exec .venv/bin/python -m pytest "$@"
+# Two tests at a time: most of their time is waiting for browsers.
+exec .venv/bin/python -m pytest -n 2 --dist worksteal "$@"

@@ -41,6 +41,7 @@ from miqps.scribe import Scribe
 from miqps.settings import PROBER_TOKEN, Recording
 from miqps.store import Store, StoreError
 from miqps.store import file as store_file
+from miqps.store.maps import Edition
 from miqps.urls import Context
 
 SITE = "shop.example"
@@ -61,7 +62,7 @@ def a_map(version: int, *neutral: str, site: str = SITE, day: int = 1) -> Map:
 
 def publish(path: Path, new: Map) -> None:
     with Store.open(path) as store:
-        store.maps.publish(new, "for the test")
+        store.maps.publish(Edition(new, "for the test"))
 
 
 def a_flow(

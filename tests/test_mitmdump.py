@@ -24,6 +24,7 @@ from miqps.mapping import ContextVerdicts, Map, SiteMap, Verdict
 from miqps.rehearsal import free_port, serving
 from miqps.settings import JUDGING, PROBER_TOKEN
 from miqps.store import Store
+from miqps.store.maps import Edition
 from miqps.urls import Context
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -159,7 +160,9 @@ def publish(db: Path, site: str, version: int, *neutral: str) -> None:
     )
     known = SiteMap(site, (ContextVerdicts(Context(site, "/p", names), verdicts),))
     with Store.open(db) as store:
-        store.maps.publish(Map(version, "2026-01-01T00:00:00Z", {site: known}), "for the test")
+        store.maps.publish(
+            Edition(Map(version, "2026-01-01T00:00:00Z", {site: known}), "for the test")
+        )
 
 
 def urls_in(db: Path) -> set[str]:

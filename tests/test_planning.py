@@ -11,6 +11,7 @@ from miqps import settings
 from miqps.mapping import ContextVerdicts, Map, SiteMap, Verdict
 from miqps.planning import Plan, agenda
 from miqps.store import Observation, Store, file
+from miqps.store.maps import Edition
 from miqps.trial import Trial
 from miqps.urls import Context
 from tests.imagined import SITE
@@ -135,5 +136,5 @@ def test_what_the_published_map_says_to_matter_is_guessed_first(store: Store) ->
     context = Context("a.example", "/q", ("id", "sort"))
     verdicts = (Verdict("id", "important", ""), Verdict("sort", "neutral", ""))
     site = SiteMap("a.example", (ContextVerdicts(context, verdicts),))
-    store.maps.publish(Map(1, "2026-01-01T00:00:00Z", {"a.example": site}), "")
+    store.maps.publish(Edition(Map(1, "2026-01-01T00:00:00Z", {"a.example": site}), ""))
     assert [task.known for _, task in agenda(store, Plan())] == [{"id"}]

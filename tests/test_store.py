@@ -16,6 +16,7 @@ from sqlite_utils import Database
 from miqps import settings
 from miqps.mapping import ContextVerdicts, Map, SiteMap, Verdict
 from miqps.store import JournalEntry, Observation, Store, StoreError
+from miqps.store.maps import Edition
 from miqps.store.schema import migrations
 from miqps.trial import Trial
 from miqps.urls import Context
@@ -179,7 +180,7 @@ def test_maps_are_kept_by_version(store: Store) -> None:
     context = ContextVerdicts(Context(SITE, "/p", ("a",)), (Verdict("a", "neutral", "r", 3, 3),))
     for version in (1, 2):
         sites = {SITE: SiteMap(SITE, (context,), frozenset({"/wiki"}))}
-        store.maps.publish(Map(version, "2026-01-01T00:00:00Z", sites), "note")
+        store.maps.publish(Edition(Map(version, "2026-01-01T00:00:00Z", sites), "note"))
     newest = store.maps.newest()
     assert newest is not None
     assert (newest.version, dict(newest.sites)) == (2, sites)
@@ -266,13 +267,19 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
 SCHEMA = {
     "answers": "url_id status title canonical cookies_sent fingerprint seen",
     "bounds": "name value",
-    "contexts": "id site_id kind path names hits first_seen last_seen judged judged_urls",
+    "contexts": "id site_id kind path names hits first_seen last_seen judged judged_urls drifted",
     "evidence": "site path names url removed on_wire outcome blamed reason swapped run_id",
     "forgotten": "reason contexts hits",
     "gate": "id run_id site accepted contexts lost reason decided",
+    "gate_changes": "id gate_id path names name accepted reason",
+    "gate_decisions": "decided site accepted contexts lost reason run_id path names name"
+    " change_accepted change_reason",
+    "imported_sites": "site body source imported",
     "imports": "digest bytes entries added",
     "map_versions": "version created note bytes",
     "maps": "version created note body",
+    "mattered": "id site path names name on_wire in_key run_id doubted asked noted",
+    "pins": "id site path name action pinned",
     "parameters": "site path names name decision key_decision reason samples distinct_values"
     " mismatches decided",
     "renders": "id run_id url sent repeat outcome reason status milliseconds rendered page",

@@ -20,6 +20,7 @@ from miqps.store.file import File, StoreError, now
 from miqps.store.imports import ImportedFile, Imports
 from miqps.store.journal import Journal, JournalEntry
 from miqps.store.maps import Maps
+from miqps.store.pins import Pins
 
 __all__ = [
     "ImportedFile",
@@ -43,6 +44,7 @@ class Store:
         self.journal = Journal(file)
         self.evidence = Evidence(file)
         self.maps = Maps(file)
+        self.pins = Pins(file)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, create: bool = True) -> Self:

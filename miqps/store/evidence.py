@@ -59,14 +59,16 @@ class Evidence:
                 [now(), judged_urls, stored.id],
             )
 
-    def save_verdicts(self, run_id: int, context_id: int, verdicts: Iterable[Verdict]) -> None:
+    def save_verdicts(
+        self, run_id: int | None, context_id: int, verdicts: Iterable[Verdict]
+    ) -> None:
         """Replace the verdicts of a context; its evidence stays."""
         with self._file.writing() as db:
             self._put_verdicts(db, run_id, context_id, verdicts)
 
     @staticmethod
     def _put_verdicts(
-        db: Database, run_id: int, context_id: int, verdicts: Iterable[Verdict]
+        db: Database, run_id: int | None, context_id: int, verdicts: Iterable[Verdict]
     ) -> None:
         db.execute("DELETE FROM verdicts WHERE context_id = ?", [context_id])
         db.conn.executemany(
@@ -78,6 +80,11 @@ class Evidence:
                 for v in verdicts
             ],
         )  # fmt: skip
+
+    def run_of(self, context_id: int) -> int:
+        """The run that the evidence of a context comes from; 0 without any."""
+        sql = "SELECT coalesce(max(run_id), 0) FROM trials WHERE context_id = ?"
+        return whole(self._file.rows(sql, [context_id])[0][0])
 
     def trials(self, context_id: int) -> list[Trial]:
         """The evidence of a context, in the order it was found."""

@@ -99,7 +99,8 @@ def forget_site(file: File, site: str) -> int:
         number = _drop(db, "site_id = ?", [rows[0][0]], _BY_HAND)
         db.conn.create_function("site_of", 1, urls.site, deterministic=True)
         db.execute("DELETE FROM renders WHERE site_of(url) = ?", [site])
-        db.execute("DELETE FROM gate WHERE site = ?", [site])
+        for table in ("gate", "mattered", "imported_sites"):
+            db.execute(f"DELETE FROM {table} WHERE site = ?", [site])
     return number
 
 

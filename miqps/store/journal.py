@@ -46,6 +46,10 @@ class Journal:
             ).fetchone()
         return int(row[0])
 
+    def newest(self) -> int:
+        """The last run; 0 when there was none."""
+        return whole(self._file.rows("SELECT coalesce(max(id), 0) FROM runs")[0][0])
+
     def count(self, run_id: int, renders: int, shared: int) -> None:
         """Add to what the run has spent and saved."""
         with self._file.writing() as db:

@@ -266,6 +266,58 @@ SELECT s.site, c.path, c.names, t.url, t.removed, t.on_wire, t.outcome, t.blamed
 FROM trials t JOIN contexts c ON c.id = t.context_id JOIN sites s ON s.id = c.site_id;
 """
 
+_MAP_LIFE = """
+ALTER TABLE contexts ADD COLUMN drifted TEXT;
+
+CREATE TABLE mattered (
+    id INTEGER PRIMARY KEY,
+    site TEXT NOT NULL,
+    path TEXT NOT NULL,
+    names TEXT NOT NULL,
+    name TEXT NOT NULL,
+    on_wire INTEGER NOT NULL,
+    in_key INTEGER NOT NULL,
+    run_id INTEGER NOT NULL,
+    doubted TEXT NOT NULL DEFAULT '[]',
+    asked INTEGER NOT NULL DEFAULT 0,
+    noted TEXT NOT NULL,
+    UNIQUE (site, path, names, name)
+) STRICT;
+
+CREATE TABLE pins (
+    id INTEGER PRIMARY KEY,
+    site TEXT NOT NULL,
+    path TEXT NOT NULL,
+    name TEXT NOT NULL,
+    action TEXT NOT NULL CHECK (action IN ('keep', 'strip')),
+    pinned TEXT NOT NULL,
+    UNIQUE (site, path, name)
+) STRICT;
+
+CREATE TABLE imported_sites (
+    site TEXT PRIMARY KEY,
+    body TEXT NOT NULL,
+    source TEXT NOT NULL,
+    imported TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE gate_changes (
+    id INTEGER PRIMARY KEY,
+    gate_id INTEGER NOT NULL REFERENCES gate(id) ON DELETE CASCADE,
+    path TEXT NOT NULL,
+    names TEXT NOT NULL,
+    name TEXT NOT NULL,
+    accepted INTEGER NOT NULL,
+    reason TEXT NOT NULL
+) STRICT;
+CREATE INDEX gate_changes_gate ON gate_changes(gate_id);
+
+CREATE VIEW gate_decisions AS
+SELECT g.decided, g.site, g.accepted, g.contexts, g.lost, g.reason, g.run_id,
+       c.path, c.names, c.name, c.accepted AS change_accepted, c.reason AS change_reason
+FROM gate g LEFT JOIN gate_changes c ON c.gate_id = g.id;
+"""
+
 
 @migrations()
 def first_tables(db: Database) -> None:
@@ -291,3 +343,9 @@ def thumbnails(db: Database) -> None:
 def as_deployed(db: Database) -> None:
     """What a proxy takes out below the page: tried, and with a verdict of its own."""
     db.executescript(_AS_DEPLOYED)
+
+
+@migrations()
+def map_life(db: Database) -> None:
+    """What mattered once, what people decided, and what came from other stores."""
+    db.executescript(_MAP_LIFE)

@@ -29,6 +29,7 @@ from benches.servers import (
 )
 
 from miqps.store import Store
+from miqps.store.maps import Edition
 
 OURS, NOTHING, WITHOUT = "with miqps", "with an addon that does nothing", "without"
 SCHEMES = ("http", "https")
@@ -75,7 +76,7 @@ def proxy(rounds: int, seconds: int, loads: tuple[str, ...]) -> None:
         # Two, so that what comes to the site through ours can be counted.
         site, other = running.enter_context(serving()), running.enter_context(serving())
         with Store.open(db) as store:
-            store.maps.publish(made_map(site.name), "for the bench")
+            store.maps.publish(Edition(made_map(site.name), "for the bench"))
         alone = run_wrk(folder, other.port, other, LOADS[0], SCHEMES[0], 1)
         print(f"the site alone: {alone.speed:,.0f} requests/s, p99 {alone.p99:.1f} ms")
         cases = [(load, scheme) for load in loads or LOADS for scheme in SCHEMES]

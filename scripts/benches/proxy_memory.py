@@ -18,6 +18,7 @@ from benches.servers import (
 )
 
 from miqps.store import Store
+from miqps.store.maps import Edition
 
 _ROWS = 4
 _LONGEST_SLICE = 5
@@ -35,7 +36,7 @@ def proxy_memory(flows: int) -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name, serving() as site:
         folder, db = Path(name), Path(name) / "bench.db"
         with Store.open(db) as store:
-            store.maps.publish(made_map(site.name), "for the bench")
+            store.maps.publish(Edition(made_map(site.name), "for the bench"))
         print(f"{'':12}{'flows':>10}{'flows/s':>10}{'mitmdump':>12}{'writing':>10}{'database':>12}")
         with proxying(folder, site, ADDON, db=db) as proxy:
             _watch("with miqps", folder, site, proxy, flows, db)
