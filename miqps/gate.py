@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from miqps.mapping import ALL_PATHS, ContextVerdicts, Decision, SiteMap, Verdict
 from miqps.settings import PUBLISHING, Publishing
-from miqps.urls import Context, path_template
+from miqps.urls import Context, refolded
 
 _STRICTNESS: dict[Decision, int] = {"neutral": 0, "undecided": 1, "important": 2}
 
@@ -203,7 +203,7 @@ def _memory(
     for each in (*mattered, *_in_map(old)):
         path = each.path
         if path != ALL_PATHS:
-            path = path_template(path, new.open_prefixes)
+            path = refolded(path, new.open_prefixes)
         moved = replace(each, path=path)
         known = memory.get(moved.place)
         if known is not None:

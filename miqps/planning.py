@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import zip_longest
 
 from miqps import query, urls
@@ -58,6 +58,13 @@ class Plan:
     def as_settings(self) -> str:
         """What runs are told apart by: one that was cut off goes on when this is the same."""
         return json.dumps({**asdict(self), **_OF_THE_MOMENT, "judge": JUDGE}, sort_keys=True)
+
+
+def last_rules(store: Store) -> Judging:
+    """How the last run weighed its evidence; the usual way when there was none."""
+    settings = json.loads(store.journal.last_settings() or "{}")
+    known = {field.name for field in fields(Judging)}
+    return Judging(**{k: v for k, v in settings.get("rules", {}).items() if k in known})
 
 
 def agenda(store: Store, plan: Plan) -> list[tuple[StoredContext, Task]]:

@@ -13,7 +13,6 @@ from miqps.publish import Published
 from miqps.store import Store
 from miqps.tables import in_80_columns, table
 
-
 _MOST_CHANGES = 5
 """Held back parameters of a site that are named."""
 

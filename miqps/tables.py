@@ -13,8 +13,11 @@ _WIDTH = 80
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], words: int = 1) -> Table:
-    """A plain table: the first `words` columns hold words, the others figures."""
-    made = Table(box=None, pad_edge=False, header_style="bold")
+    """A plain table: the first `words` columns hold words, the others figures.
+
+    Without any title the columns have no line for them.
+    """
+    made = Table(box=None, pad_edge=False, header_style="bold", show_header=any(columns))
     for number, column in enumerate(columns):
         made.add_column(column, justify="left" if number < words else "right", overflow="fold")
     for row in rows:

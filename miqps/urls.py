@@ -116,6 +116,19 @@ def path_template(path: str, open_prefixes: Container[str] = ()) -> str:
     return template
 
 
+def refolded(template: str, open_prefixes: Container[str]) -> str:
+    """What a template is called once these prefixes are open.
+
+    >>> refolded("/wiki/Ada/*", {"/wiki"})
+    '/wiki/*/*'
+    """
+    now, *segments = template.split("/")
+    for segment in segments:
+        is_open = bool(segment) and now in open_prefixes
+        now = f"{now}/{_folded(segment, True) if is_open else segment}"
+    return now
+
+
 def learn_open_prefixes(paths: Iterable[str]) -> frozenset[str]:
     """Path templates below which the next segment is a variable.
 

@@ -18,14 +18,11 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from miqps import ages, formats, listing
+from miqps.cli import db_option, failing_in_one_line, json_option
 from miqps.formats import FORMATS, FormatError
 from miqps.formats.intake import Intake, take
 from miqps.planning import known_site
-from miqps.settings import DEFAULT_DB
 from miqps.store import Store, StoreError
-
-db_option = click.option("--db", default=DEFAULT_DB, show_default=True, help="The store to use.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 
 @click.group(epilog="Example: scripts/corpus.py add urls.txt")
@@ -172,17 +169,6 @@ def stats(db: str, as_json: bool) -> None:
         for name, value in found.items():
             text = f"{value:,}" if isinstance(value, int) else value or "never"
             click.echo(f"{name.replace('_', ' '):20}{text}")
-
-
-@contextmanager
-def failing_in_one_line() -> Iterator[None]:
-    """Turn what may go wrong into one line and exit code 1."""
-    try:
-        yield
-    except StoreError as error:
-        raise click.ClickException(str(error)) from error
-    except KeyboardInterrupt:
-        raise click.ClickException("stopped; what is stored stays") from None
 
 
 def the_site(store: Store, name: str) -> str:

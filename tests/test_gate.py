@@ -26,7 +26,7 @@ def entry(
 
 def site(*decisions: str, values: int = FEW) -> SiteMap:
     """One context for each decision on its parameter `x`."""
-    return SiteMap(A, tuple(entry(f"/p{'x' * n}", d, values) for n, d in enumerate(decisions)))
+    return SiteMap(A, tuple(entry(f"/p{'x' * n}/*", d, values) for n, d in enumerate(decisions)))
 
 
 def decisions(found: SiteMap) -> list[str]:
@@ -201,7 +201,7 @@ def test_pins_get_through_with_a_site_that_does_not() -> None:
 def test_what_is_taken_back_has_to_be_seen_again() -> None:
     now, then = site("neutral", "neutral", "important", *CROWD), site("undecided")
     taken = taken_back(now, then, run=7)
-    assert [m.path for m in taken][:2] == ["/p", "/px"]
+    assert [m.path for m in taken][:2] == ["/p/*", "/px/*"]
     assert decide(then, site("neutral"), taken, runs(site("neutral"), 7)).decision.lost == 1
     back = SiteMap(A, now.contexts[:1] + now.contexts[3:])
     assert taken_back(now, now, run=7) == []

@@ -210,3 +210,13 @@ def test_context() -> None:
 
 def test_examples_in_the_documentation() -> None:
     assert doctest.testmod(urls).failed == 0
+
+
+@given(paths, st.sets(paths.map(urls.path_template), max_size=4), st.data())
+def test_a_template_is_refolded_as_its_paths_are(path: str, more: set[str], data) -> None:
+    """Whatever is open on top: a template becomes what its path becomes."""
+    parts = path.split("/")
+    above = {urls.path_template("/".join(parts[:n])) for n in range(1, len(parts))}
+    new = data.draw(st.sets(st.sampled_from(sorted(above)))) | more if above else more
+    assert urls.refolded(urls.path_template(path), new) == urls.path_template(path, new)
+    assert urls.refolded(urls.path_template(path), ()) == urls.path_template(path)

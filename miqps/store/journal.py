@@ -50,6 +50,11 @@ class Journal:
         """The last run; 0 when there was none."""
         return whole(self._file.rows("SELECT coalesce(max(id), 0) FROM runs")[0][0])
 
+    def last_settings(self) -> str:
+        """The settings of the last run; "" when there was none."""
+        rows = self._file.rows("SELECT settings FROM runs ORDER BY id DESC LIMIT 1")
+        return str(rows[0][0]) if rows else ""
+
     def count(self, run_id: int, renders: int, shared: int) -> None:
         """Add to what the run has spent and saved."""
         with self._file.writing() as db:
