@@ -17,24 +17,22 @@ worked out from it beforehand.
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import compress
-from pathlib import Path
 from typing import TypeVar
 
 from miqps import query, urls
 from miqps.classes import is_action_value
+from miqps.following import Follower
 from miqps.index import DECIDE, NOTHING, Indexer, Pattern, Purpose, Ruling, SiteIndex
-from miqps.mapping import Map, MapError, SiteMap, from_json
+from miqps.mapping import Map, MapError, SiteMap
 from miqps.rules import Rules, SiteRules, default_rules
 from miqps.settings import PATHS
 
 __all__ = ["Explanation", "MapError", "Normalizer", "Ruling"]
 
-_SQLITE_MAGIC = b"SQLite format 3\0"
 _LONGEST_REMEMBERED = 2_048
 _NOTHING_LEARNED = SiteMap("", ())
 _UNSEEN = SiteIndex(_NOTHING_LEARNED, lambda: _NOTHING_LEARNED, SiteRules(()), NOTHING)
@@ -88,22 +86,28 @@ class Normalizer:
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike[str], rules: Rules | None = None, *, on_wire: bool = False
+        cls,
+        path: str | os.PathLike[str],
+        rules: Rules | None = None,
+        *,
+        on_wire: bool = False,
+        watch: bool = False,
     ) -> Normalizer:
-        """The normalizer for a store (its newest map) or for a map as JSON.
+        """The normalizer for a store (its newest map), for a map as JSON, or for one at an address.
 
-        A store without a map gives one that knows static rules only. Raises MapError: no such
-        file, not a store, broken JSON, not a map.
+        A store without a map gives one that knows static rules only. Of what came from an http(s)
+        address the last is kept in the user's cache, for when the network is gone. With `watch` the
+        result is a `LiveNormalizer`: it goes by a newly published map within two seconds.
+
+        Raises MapError: no such file, not a store, broken JSON, not a map, no answer.
         """
-        try:
-            with open(path, "rb") as file:
-                is_store = file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
-            map = _map_from_store(Path(path)) if is_store else from_json(Path(path).read_bytes())
-        except OSError as error:
-            raise MapError(f"{os.fspath(path)}: {error.strerror}") from None
-        except MapError as error:
-            raise MapError(f"{os.fspath(path)}: {error}") from None
-        return cls(map, rules, on_wire=on_wire)
+        follower = Follower(os.fspath(path))
+        map = follower.first()
+        if not watch:
+            return cls(map, rules, on_wire=on_wire)
+        from miqps.live import LiveNormalizer  # it is one of these
+
+        return LiveNormalizer(map, partial(cls, rules=rules, on_wire=on_wire), follower)
 
     def clean(self, url: str) -> str:
         """The URL without the parameters that may go; the same object when nothing goes."""
@@ -256,16 +260,3 @@ def _remember(memory: dict[_K, _V], key: _K, value: _V, most: int) -> None:
     if len(memory) >= most:
         memory.clear()
     memory[key] = value
-
-
-def _map_from_store(path: Path) -> Map | None:
-    """The newest map of a store; None when none was published."""
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            row = db.execute("SELECT max(version) FROM maps").fetchone()
-            if row[0] is None:
-                return None
-            with db.blobopen("maps", "body", row[0], readonly=True) as body:
-                return from_json(body.read())
-    except sqlite3.Error as error:
-        raise MapError(f"not a store that can be read: {error}") from None

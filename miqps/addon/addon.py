@@ -48,15 +48,16 @@ class Miqps:
         try:
             mode = options.parse_mode(ctx.options.miqps_mode)
             path = options.parse_path(ctx.options.miqps_db)
+            place = options.parse_map(ctx.options.miqps_map) or path
             rules = options.parse_rules(ctx.options.miqps_rules)
             privacy = options.parse_privacy(ctx.options)
             session = self._session
             # The one that is there looks after its file itself.
             is_known = session is not None and session.rulebook.path == rules
             rulebook = session.rulebook if session and is_known else options.open_rules(rules)
-            if session is None or session.path != path:
+            if session is None or (session.path, session.place) != (path, place):
                 options.check_database(path)
-                session = Session(path, rulebook, self._counters)
+                session = Session(path, place, rulebook, self._counters)
         except ValueError as error:
             # mitmproxy shows where this comes from; what is behind it would only bury the line.
             raise OptionsError(str(error)) from None  # type: ignore[no-untyped-call]

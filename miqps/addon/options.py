@@ -17,6 +17,7 @@ from miqps.addon.rulebook import Rulebook
 from miqps.privacy import HARVESTS, Privacy
 from miqps.rules import RulesError
 from miqps.settings import DEFAULT_DB
+from miqps.sources import is_address, open_source
 from miqps.store import Store, StoreError
 
 Mode = Literal["observe", "rewrite"]
@@ -31,6 +32,13 @@ def declare(loader: Loader) -> None:
         str,
         DEFAULT_DB,
         "Database that traffic is recorded into and learned maps are read from; made when missing.",
+    )
+    loader.add_option(
+        "miqps_map",
+        str,
+        "",
+        "Where the map is read from instead: another database, a file of JSON, or an http(s)"
+        " address that a fleet follows; the last map from there is kept for a start without it.",
     )
     loader.add_option(
         "miqps_mode",
@@ -96,6 +104,16 @@ def parse_path(text: str) -> str:
     if not text or "\0" in text:
         raise ValueError("miqps_db must be the path of a file")
     return os.path.abspath(os.path.expanduser(text))
+
+
+def parse_map(text: str) -> str:
+    """The place that the option names, "" for none. Raises ValueError with one line."""
+    if "\0" in text:
+        raise ValueError("miqps_map must be a file or an http(s) address")
+    if is_address(text):
+        open_source(text)
+        return text
+    return os.path.abspath(os.path.expanduser(text)) if text else ""
 
 
 def parse_privacy(values: OptManager) -> Privacy:

@@ -18,16 +18,23 @@ from miqps.privacy import Privacy
 class Session:
     """The addon at work on one database, from `start` to `stop`.
 
-    The rules and the map that is there are in force from the first request on; threads run after
-    `start` only.
+    The rules and the map that is there are in force from the first request on, one at an address
+    once it has come; threads run after `start` only.
+
+    Args:
+        path: the database.
+        place: where the map is read from: the database, or another file or address.
+        rulebook: the static rules.
+        counters: what is counted.
     """
 
-    def __init__(self, path: str, rulebook: Rulebook, counters: Counters) -> None:
+    def __init__(self, path: str, place: str, rulebook: Rulebook, counters: Counters) -> None:
         self.path = path
+        self.place = place
         self.rewriter = Rewriter(counters)
         self._privacy = Privacy()
         self._writer = Writer(path, counters)
-        self._watcher = Watcher(path, self._use, rulebook)
+        self._watcher = Watcher(place, self._use, rulebook)
         self.recorder = Recorder(self._writer, counters)
         self._use(self._watcher.begin())
 

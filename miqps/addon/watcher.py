@@ -3,58 +3,45 @@
 from __future__ import annotations
 
 import logging
-import os
-import sqlite3
 import threading
 from collections.abc import Callable
-from contextlib import closing
-from pathlib import Path
-from typing import NamedTuple
 
 from miqps.addon.rulebook import Rulebook
-from miqps.mapping import Map, MapError, from_json
+from miqps.following import Follower
+from miqps.mapping import Map
 from miqps.normalizer import Normalizer
 from miqps.settings import RECORDING
 
 logger = logging.getLogger(__name__)
 
-_TRIES = 3
-"""How often a map that cannot be read is tried again, before only a newer one is looked at."""
-
-
-class Edition(NamedTuple):
-    """What tells one published map from another, also when the file was replaced."""
-
-    device: int
-    inode: int
-    version: int
-    created: str
-
 
 class Watcher:
     """Looks for a new map and for new rules at intervals, and hands a new `Normalizer` on.
 
-    A map that cannot be read never replaces one that could, and is said once. A missing file
-    changes nothing; one that appears later is found.
+    Args:
+        place: a store, a file of JSON, or an http(s) address.
+        use: is given the new normalizer, on the thread of the watcher.
+        rulebook: the static rules.
+
+    Raises:
+        MapError: the address is none.
     """
 
     def __init__(
-        self, path: str, use: Callable[[Normalizer], None], rulebook: Rulebook | None = None
+        self, place: str, use: Callable[[Normalizer], None], rulebook: Rulebook | None = None
     ) -> None:
         self.rulebook = rulebook or Rulebook()
-        self._path = path
+        self._follower = Follower(place)
         self._use = use
         self._map: Map | None = None
         self._rules = self.rulebook.rules
-        self._edition: Edition | None = None
-        self._refused: Edition | None = None
-        self._tries = 0
-        self._is_unreadable = False
         self._is_stopping = False
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._run, name="miqps map watcher", daemon=True)
 
     def start(self) -> None:
+        if self._follower.asks_the_network:
+            self._wake.set()
         self._thread.start()
 
     def stop(self) -> None:
@@ -73,43 +60,19 @@ class Watcher:
         self._wake.set()
 
     def begin(self) -> Normalizer:
-        """The normalizer to start with, whatever there is of a map."""
-        self._map = self._new_map()
+        """What to start with, whatever there is of a map; the network is not waited for."""
+        if not self._follower.asks_the_network:
+            self._map = self._follower.look()
         return Normalizer(self._map, self._rules, on_wire=True)
 
     def look(self) -> Normalizer | None:
         """The normalizer for map and rules when either is another than at the last look."""
         rules = self.rulebook.look()
-        map = self._new_map()
+        map = self._follower.look()
         if map is None and rules is self._rules:
             return None
         self._map, self._rules = map or self._map, rules
         return Normalizer(self._map, rules, on_wire=True)
-
-    def _new_map(self) -> Map | None:
-        try:
-            edition = _newest(self._path)
-        except sqlite3.Error as error:
-            if not self._is_unreadable:
-                logger.warning(f"miqps: {self._path}: no maps can be read for now: {error}")
-            self._is_unreadable = True
-            return None
-        self._is_unreadable = False
-        if edition is None or edition == self._edition:
-            return None
-        if edition != self._refused:
-            self._refused, self._tries = None, 0
-        elif self._tries >= _TRIES:
-            return None
-        try:
-            map = _read(self._path, edition)
-        except (MapError, sqlite3.Error) as error:
-            if not self._tries:
-                logger.warning(f"miqps: map {edition.version} is left out: {self._path}: {error}")
-            self._refused, self._tries = edition, self._tries + 1
-            return None
-        self._edition = edition
-        return map
 
     def _run(self) -> None:
         failed = False
@@ -135,44 +98,7 @@ class Watcher:
         if self._map is not map:
             logger.info(
                 f"miqps: map version {normalizer.version},"
-                f" {normalizer.contexts} contexts, from {self._path}"
+                f" {normalizer.contexts} contexts, from {self._follower.name}"
             )
         if self._rules is not rules:
             logger.info(f"miqps: {rulebook} in force")
-
-
-def _newest(path: str) -> Edition | None:
-    """The newest published map, by a short read that waits for nobody; None without a store.
-
-    Raises sqlite3.Error: locked, damaged, not a database.
-    """
-    try:
-        status = os.stat(path)
-        with closing(sqlite3.connect(_uri(path), uri=True, timeout=0)) as db:
-            if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'maps'").fetchone():
-                return None
-            row = db.execute(
-                "SELECT version, created FROM maps ORDER BY version DESC LIMIT 1"
-            ).fetchone()
-    except OSError:
-        return None
-    version, created = row or (0, "")
-    return Edition(status.st_dev, status.st_ino, version, str(created))
-
-
-def _read(path: str, edition: Edition) -> Map:
-    """The map of this edition, an empty one where none was published.
-
-    Raises MapError, and sqlite3.Error when the file is locked for long, damaged or another by now.
-    """
-    if not edition.version:
-        return Map(0, "", {})
-    with (
-        closing(sqlite3.connect(_uri(path), uri=True)) as db,
-        db.blobopen("maps", "body", edition.version, readonly=True) as body,
-    ):
-        return from_json(body.read())
-
-
-def _uri(path: str) -> str:
-    return Path(path).absolute().as_uri() + "?mode=ro"
