@@ -23,6 +23,11 @@ class Load(NamedTuple):
     content_type: str = ""
     encoding: str = ""
     body: bytes = b""
+    cleaned: bytes = b""
+    """The target without what may go; empty when nothing may."""
+
+    is_canary: bool = False
+    """It went through as it came, although something may go."""
 
 
 @dataclass(slots=True)
@@ -38,6 +43,9 @@ class Report:
     unstorable: int = 0
     links: int = 0
     """URLs that were found in pages."""
+
+    drifted: int = 0
+    """Pages that showed something else than they do stripped."""
 
     reopened: bool = False
     """The file was deleted or replaced since the last batch."""

@@ -112,7 +112,8 @@ def _worth(stored: StoredContext, decided: Collection[str], plan: Plan) -> int:
 
 
 def due(stored: StoredContext, plan: Plan) -> bool:
-    """Whether a context is to be judged: never judged, left open and more is known now, or stale.
+    """Whether a context is to be judged: it never was, was left open and more is known now, is
+    stale, or has drifted.
 
     What another content ID said does not count: it answered another question.
     """
@@ -121,6 +122,8 @@ def due(stored: StoredContext, plan: Plan) -> bool:
     if plan.again or not stored.judged_urls or stored.judged_by not in ("", plan.content_id):
         return True
     if plan.stale is not None and (stored.judge < JUDGE or stored.judged < days_ago(plan.stale)):
+        return True
+    if stored.drifted > stored.judged:
         return True
     return stored.urls > stored.judged_urls and stored.undecided > 0
 

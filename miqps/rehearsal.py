@@ -109,7 +109,7 @@ def mitmdump(port: int, db: Path, folder: Path, *options: str) -> list[str]:
     """
     beside = Path(sys.executable).with_name("mitmdump")
     program = str(beside) if beside.exists() else shutil.which("mitmdump") or "mitmdump"
-    settings = [f"confdir={folder}", f"miqps_db={db}", *options]
+    settings = [f"confdir={folder}", f"miqps_db={db}", "miqps_canary=0", *options]
     return [
         program,
         *("--listen-host", HOST, "--listen-port", str(port)),

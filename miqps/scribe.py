@@ -22,6 +22,7 @@ from typing import BinaryIO, get_args
 
 from miqps import urls
 from miqps.bodies import decoded
+from miqps.drift import Drift
 from miqps.loads import Kind, Load, Report
 from miqps.observation import Document, Observation
 from miqps.origin import url
@@ -55,6 +56,7 @@ class Scribe:
         self._store: Store | None = None
         self._file: tuple[int, int] | None = None
         self._bodies: dict[str, int] = {}
+        self._drift = Drift()
         self._forget_at = 0.0
 
     def write(self, batch: Sequence[Load], privacy: Privacy) -> Report:
@@ -62,15 +64,18 @@ class Scribe:
         report = Report()
         try:
             store = self._opened(report)
+            drifted: list[str] = []
             for kind in get_args(Kind):
                 found = [
                     o
                     for load in batch
                     if load.kind == kind
-                    for o in self._sift(load, privacy, report)
+                    for o in self._sift(load, privacy, report, drifted)
                 ]
                 if found:
                     self._add(store, found, kind, privacy, report)
+            if drifted:
+                report.drifted = store.corpus.note_drift(drifted)
             self._forget(store, privacy)
         except StoreError:
             # Somebody may put it right by moving files: start from the path next time.
@@ -94,17 +99,29 @@ class Scribe:
             self._file = _identity(self._path)
         return self._store
 
-    def _sift(self, load: Load, privacy: Privacy, report: Report) -> list[Observation]:
+    def _sift(
+        self, load: Load, privacy: Privacy, report: Report, drifted: list[str]
+    ) -> list[Observation]:
         address = url(load.origin, load.target)
         if address is None:
             report.passed_over["odd target"] += load.hits
             return []
         sighting = Sighting(address, hits=load.hits, document=self._document(address, load))
         try:
-            return list(sift(sighting, privacy, report.passed_over))
+            found = list(sift(sighting, privacy, report.passed_over))
         except Exception:
             # Whatever a page does to its reader, its URL counts.
-            return list(sift(replace(sighting, document=None), privacy, report.passed_over))
+            found = list(sift(replace(sighting, document=None), privacy, report.passed_over))
+        if self._drifts(load, found):
+            drifted.append(address)
+        return found
+
+    def _drifts(self, load: Load, found: list[Observation]) -> bool:
+        answer = next((o.answer for o in found if o.answer is not None), None)
+        cleaned = url(load.origin, load.cleaned) if load.cleaned else None
+        if answer is None or cleaned is None:
+            return False
+        return self._drift.notice(cleaned, answer, stripped=not load.is_canary)
 
     def _document(self, address: str, load: Load) -> Document | None:
         """The page, unless it is the same as the last time."""

@@ -174,6 +174,25 @@ class Publishing:
 
 
 @dataclass(frozen=True, slots=True)
+class Drift:
+    """When stripped pages are thought to show something else than they would whole."""
+
+    canary: int = 1
+    """Per cent of the page loads that could be stripped and are not, so that both are seen."""
+
+    bits: int = 10
+    """Of 64 by which the fingerprints of two texts must differ. A clock or a counter moves two or
+    three, another article twenty or more."""
+
+    looks: int = 3
+    """Fingerprints of a page that are compared, with and without: how much it differs from itself
+    is learned from them."""
+
+    pages: int = 20_000
+    """Pages whose fingerprints are at hand, some 500 bytes each."""
+
+
+@dataclass(frozen=True, slots=True)
 class Politeness:
     """How a site is asked."""
 
@@ -247,6 +266,7 @@ JUDGING = Judging()
 CORPUS = Corpus()
 RECORDING = Recording()
 PUBLISHING = Publishing()
+DRIFT = Drift()
 POLITENESS = Politeness()
 ESTIMATING = Estimating()
 PATHS = Paths()

@@ -149,7 +149,8 @@ def start(context: taddons.context, db: Path) -> Iterator[Callable[..., Miqps]]:
     context.master.addons.add(addon)
 
     def started(**options: str) -> Miqps:
-        context.configure(addon, **{"miqps_db": str(db), **options})
+        # Chance stays out of the tests: what goes through as it came is tested on its own.
+        context.configure(addon, **{"miqps_db": str(db), "miqps_canary": 0, **options})
         addon.running()
         return addon
 
@@ -431,6 +432,10 @@ def test_what_is_a_circle(asked: list[tuple[str, float]], closes: list[bool]) ->
         ("miqps_mode", "rewrit", "miqps_mode must be one of observe, rewrite, not 'rewrit'"),
         ("miqps_mode", "", "miqps_mode must be one of observe, rewrite, not ''"),
         ("miqps_db", "", "miqps_db must be the path of a file"),
+        ("miqps_canary", 101, "miqps_canary must be a percentage from 0 to 100, not 101"),
+        ("miqps_canary", -1, "miqps_canary must be a percentage from 0 to 100, not -1"),
+        ("miqps_map", "a\0b", "miqps_map must be a file or an http(s) address"),
+        ("miqps_map", "http:///x", "'http:///x' is no address of a map"),
         ("miqps_db", "a\0b", "miqps_db must be the path of a file"),
         ("miqps_db", "{tmp}", "miqps_db: {tmp}: not a file; choose another miqps_db"),
         ("miqps_db", "{tmp}/text", "miqps_db: {tmp}/text: file is not a database"),
@@ -438,11 +443,12 @@ def test_what_is_a_circle(asked: list[tuple[str, float]], closes: list[bool]) ->
     ],
 )
 def test_a_bad_option_is_refused_in_one_line_and_the_old_state_goes_on(
-    context: taddons.context, addon: Miqps, db: Path, option: str, value: str, message: str
+    context: taddons.context, addon: Miqps, db: Path, option: str, value: str | int, message: str
 ) -> None:
     (db.parent / "text").write_text("This is no database, but it is long enough to be one.\n" * 99)
+    given = value.format(tmp=db.parent) if isinstance(value, str) else value
     with pytest.raises(OptionsError) as raised:
-        context.configure(addon, **{option: value.format(tmp=db.parent)})
+        context.configure(addon, **{option: given})
     assert str(raised.value).startswith(message.format(tmp=db.parent))
     assert "\n" not in str(raised.value)
     publish(db, a_map(1, "utm_source"))
@@ -710,6 +716,37 @@ def test_a_new_map_is_in_force_without_a_restart(
 def put_body(db: Path, version: int, body: str) -> None:
     with closing(sqlite3.connect(db)) as other, other:
         other.execute("INSERT INTO maps VALUES (?, 'now', '', ?)", [version, body])
+
+
+def test_canaries_go_through_as_they_came(start: Callable[..., Miqps], db: Path) -> None:
+    publish(db, a_map(1, "utm_source"))
+    addon = start(miqps_canary=100)
+    assert load(addon, a_flow()).request.data.path == b"/p?id=7&utm_source=mail"
+    assert addon._counters["canaries"] == 1
+    assert addon._counters["rewritten"] == 0
+    addon.done()
+    assert list(urls_in(db)) == ["https://shop.example/p?id=7&utm_source=mail"]
+
+
+def test_a_canary_that_shows_something_else_makes_its_context_due(
+    start: Callable[..., Miqps], db: Path, context: taddons.context
+) -> None:
+    publish(db, a_map(1, "utm_source"))
+    addon = start()
+
+    def visit(text: str) -> None:
+        flow = a_flow()
+        flow.metadata["body"] = text.encode()
+        load(addon, flow)
+
+    visit("a shop of tea, of coffee and of cups for both, in a quiet street by the river")
+    context.configure(addon, miqps_canary=100)
+    visit("the winter sale of boots begins on Monday at nine, with coats at half the price")
+    addon.done()
+    assert addon._counters["drifted"] == 1
+    with Store.open(db) as store:
+        (stored,) = store.corpus.contexts(SITE)
+    assert stored.drifted
 
 
 @pytest.mark.parametrize("body", ["", "{", "[]", '{"format": "miqps-map/9"}', "\0"])

@@ -67,7 +67,7 @@ def start(context: taddons.context, db: Path) -> Iterator[Callable[..., Miqps]]:
     context.master.addons.add(addon)
 
     def started(rules: object = "") -> Miqps:
-        context.configure(addon, miqps_db=str(db), miqps_rules=str(rules))
+        context.configure(addon, miqps_db=str(db), miqps_rules=str(rules), miqps_canary=0)
         addon.running()
         return addon
 

@@ -51,6 +51,7 @@ class Miqps:
             place = options.parse_map(ctx.options.miqps_map) or path
             rules = options.parse_rules(ctx.options.miqps_rules)
             privacy = options.parse_privacy(ctx.options)
+            canary = options.parse_canary(ctx.options.miqps_canary)
             session = self._session
             # The one that is there looks after its file itself.
             is_known = session is not None and session.rulebook.path == rules
@@ -64,6 +65,7 @@ class Miqps:
         # The proxy server declares this one; it may be missing where there is no server.
         keep = "keep_host_header" in ctx.options and ctx.options.keep_host_header
         session.keep_host_header(keep)
+        session.send_canaries(canary)
         session.record(
             privacy,
             is_on=ctx.options.miqps_record != "off",

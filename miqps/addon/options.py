@@ -16,7 +16,7 @@ from mitmproxy.optmanager import OptManager
 from miqps.addon.rulebook import Rulebook
 from miqps.privacy import HARVESTS, Privacy
 from miqps.rules import RulesError
-from miqps.settings import DEFAULT_DB
+from miqps.settings import DEFAULT_DB, DRIFT
 from miqps.sources import is_address, open_source
 from miqps.store import Store, StoreError
 
@@ -89,6 +89,13 @@ def declare(loader: Loader) -> None:
         180,
         "Days after which what was not seen again is forgotten, with its evidence; 0: never.",
     )
+    loader.add_option(
+        "miqps_canary",
+        int,
+        DRIFT.canary,
+        "Per cent of the page loads that could be rewritten and are not, to see whether what is"
+        " stripped still shows the same.",
+    )
 
 
 def parse_mode(text: str) -> Mode:
@@ -104,6 +111,13 @@ def parse_path(text: str) -> str:
     if not text or "\0" in text:
         raise ValueError("miqps_db must be the path of a file")
     return os.path.abspath(os.path.expanduser(text))
+
+
+def parse_canary(percent: int) -> int:
+    """The share of canaries in per cent. Raises ValueError with one line: no percentage."""
+    if not 0 <= percent <= 100:
+        raise ValueError(f"miqps_canary must be a percentage from 0 to 100, not {percent}")
+    return percent
 
 
 def parse_map(text: str) -> str:

@@ -9,7 +9,7 @@ from mitmproxy import http
 from miqps.addon.counters import Counters
 from miqps.addon.navigation import not_an_api_call, not_recorded
 from miqps.addon.origin import origin
-from miqps.addon.rewriter import ORIGINAL_TARGET
+from miqps.addon.rewriter import CLEANED_TARGET, ORIGINAL_TARGET
 from miqps.addon.writer import Writer
 from miqps.loads import Kind, Load
 from miqps.settings import RECORDING
@@ -77,11 +77,15 @@ class Recorder:
 
     def _put(self, flow: http.HTTPFlow, kind: Kind, body: bytes) -> None:
         assert flow.response
+        asked, canary = flow.request.data.path, flow.metadata.get(CLEANED_TARGET)
+        original = flow.metadata.get(ORIGINAL_TARGET)
         self._writer.put(
             Load(
                 origin(flow, keep_host_header=self.keep_host_header),
-                flow.metadata.get(ORIGINAL_TARGET, flow.request.data.path),
+                asked if original is None else original,
                 kind,
+                cleaned=canary or (b"" if original is None else asked),
+                is_canary=canary is not None,
                 status=flow.response.data.status_code,
                 cookies_sent=_value(flow.request.headers, b"cookie") != "",
                 content_type=_value(flow.response.headers, b"content-type") if body else "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 
 from mitmproxy import http
 
@@ -17,6 +18,9 @@ logger = logging.getLogger(__name__)
 ORIGINAL_TARGET = "miqps_original_target"
 """Where a rewritten flow's metadata keep its target as the client sent it (bytes)."""
 
+CLEANED_TARGET = "miqps_cleaned_target"
+"""Where a canary's metadata keep the target that it could have had (bytes)."""
+
 
 class Rewriter:
     """Cuts the neutral parameters of known contexts out of the request target, and nothing else.
@@ -28,6 +32,8 @@ class Rewriter:
     def __init__(self, counters: Counters) -> None:
         self.normalizer = Normalizer(None)
         self.keep_host_header = False
+        self.canary = 0
+        """Per cent of what could be rewritten that goes through as it came."""
         self._counters = counters
         self._loops = Loops()
 
@@ -39,6 +45,10 @@ class Rewriter:
         where = origin(flow, keep_host_header=self.keep_host_header)
         cleaned = self.normalizer.clean_target(*where, target)
         if cleaned == target or self._loops.left_alone(where, target):
+            return
+        if self.canary and random.random() * 100 < self.canary:
+            flow.metadata[CLEANED_TARGET] = cleaned
+            self._counters.add("canaries")
             return
         flow.metadata[ORIGINAL_TARGET] = target
         flow.request.data.path = cleaned

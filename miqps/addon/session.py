@@ -68,6 +68,10 @@ class Session:
         self.recorder.is_on = is_on
         self.recorder.records_api = api_calls
 
+    def send_canaries(self, percent: int) -> None:
+        """How many of what could be rewritten go through as they came, from now on."""
+        self.rewriter.canary = percent
+
     def keep_host_header(self, keep: bool) -> None:
         """Whether a reverse proxy hands the client's Host header on."""
         self.recorder.keep_host_header = keep

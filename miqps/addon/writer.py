@@ -130,7 +130,7 @@ class Writer:
                 load = self._queue.get_nowait()
                 self._bytes_taken += len(load.body)
                 size += len(load.body)
-                key = (load.origin, load.target, load.kind)
+                key = (load.origin, load.target, load.kind, load.is_canary)
                 known = self._batch.get(key)
                 self._batch[key] = load._replace(hits=load.hits + known.hits) if known else load
 
@@ -148,6 +148,7 @@ class Writer:
             self._counters.add(f"not_recorded/{reason}".replace(" ", "_"), hits)
         self._counters.add("lost_unstorable", report.unstorable)
         self._counters.add("links", report.links)
+        self._counters.add("drifted", report.drifted)
         self._recovered()
 
     def _refused(self, reason: str) -> None:

@@ -30,6 +30,9 @@ class StoredContext:
     judged: str = ""
     """When it was last judged; "" when never."""
 
+    drifted: str = ""
+    """When live traffic last showed something else than it does stripped; "" when never."""
+
     judge: int = 0
     """Which judge judged it, as in `settings.JUDGE`; 0 when none did, or one of before."""
 
@@ -43,7 +46,7 @@ def stored_contexts(file: File, site: str, kind: Kind) -> list[StoredContext]:
         "  WHERE v.context_id = c.id AND v.decision = 'undecided'),"
         " (SELECT json_extract(r.settings, '$.content_id') FROM trials t"
         "  JOIN runs r ON r.id = t.run_id WHERE t.context_id = c.id LIMIT 1),"
-        " c.judged,"
+        " c.judged, c.drifted,"
         " (SELECT json_extract(r.settings, '$.judge') FROM trials t"
         "  JOIN runs r ON r.id = t.run_id WHERE t.context_id = c.id LIMIT 1)"
         " FROM contexts c JOIN sites s ON s.id = c.site_id WHERE s.site = ? AND c.kind = ?"
@@ -58,9 +61,10 @@ def stored_contexts(file: File, site: str, kind: Kind) -> list[StoredContext]:
             urls=whole(urls_),
             judged_urls=whole(judged),
             undecided=whole(undecided),
-            judged_by=str(judged_by or ""),
+            judged_by=str(by or ""),
             judged=str(when or ""),
+            drifted=str(drifted or ""),
             judge=whole(judge or 0),
         )
-        for id_, path, names, hits, judged, urls_, undecided, judged_by, when, judge in rows
+        for id_, path, names, hits, judged, urls_, undecided, by, when, drifted, judge in rows
     ]

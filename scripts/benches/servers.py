@@ -157,7 +157,7 @@ def proxying(
     for script in scripts:
         command += ["-s", script]
     if db:
-        command += ["--set", f"miqps_db={db}"]
+        command += ["--set", f"miqps_db={db}", "--set", "miqps_canary=0"]
     log = folder / f"{next(_NUMBERS)}.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
