@@ -8,13 +8,16 @@ import sys
 from pathlib import Path
 
 from app import create_app
+from changes import CHANGES
 from requestlog import ExactHandler
 from werkzeug.serving import BaseWSGIServer, make_server
 
 HOST = "127.0.0.1"
 
 
-def open_server(port: int, log_path: Path | None, robots: str | None = None) -> BaseWSGIServer:
+def open_server(
+    port: int, log_path: Path | None, robots: str | None = None, change: str | None = None
+) -> BaseWSGIServer:
     """Gives a server that listens already; port 0 takes a free one.
 
     Raises:
@@ -26,7 +29,7 @@ def open_server(port: int, log_path: Path | None, robots: str | None = None) -> 
         return make_server(
             HOST,
             listener.getsockname()[1],
-            create_app(log_path, robots),
+            create_app(log_path, robots, change),
             threaded=True,
             request_handler=ExactHandler,
             fd=listener.fileno(),
@@ -39,10 +42,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=0, help="port to listen on (0: any free one)")
     parser.add_argument("--log", type=Path, metavar="FILE", help="append each request to FILE")
     parser.add_argument("--robots", type=Path, metavar="FILE", help="serve FILE as /robots.txt")
+    parser.add_argument("--change", choices=sorted(CHANGES), help="what has become of the site")
     options = parser.parse_args(arguments)
     try:
         robots = options.robots.read_text(encoding="utf-8") if options.robots else None
-        server = open_server(options.port, options.log, robots)
+        server = open_server(options.port, options.log, robots, options.change)
     except (OSError, OverflowError) as error:
         print(f"sample_site: cannot serve on {HOST}:{options.port}: {error}", file=sys.stderr)
         return 1

@@ -12,16 +12,20 @@ import lab
 import news
 import pictures
 import shop
+from changes import CHANGES
 from flask import Flask, Response, render_template
 from requestlog import RequestLog
 
 
-def create_app(log_path: Path | None = None, robots: str | None = None) -> Flask:
+def create_app(
+    log_path: Path | None = None, robots: str | None = None, change: str | None = None
+) -> Flask:
     """Gives the application; its request log is ``app.extensions["request_log"]``.
 
     Args:
         log_path: file to which every request is appended as a line of JSON; None: memory only.
         robots: what /robots.txt says; None: there is none.
+        change: what has become of the site, a key of `changes.CHANGES`; None: nothing.
     """
     app = Flask(__name__)
     log = RequestLog(log_path)
@@ -32,6 +36,8 @@ def create_app(log_path: Path | None = None, robots: str | None = None) -> Flask
     app.add_url_rule("/", "home", _home)
     if robots is not None:
         app.add_url_rule("/robots.txt", "robots", lambda: Response(robots, mimetype="text/plain"))
+    if change is not None:
+        CHANGES[change](app)
     app.register_error_handler(404, lambda error: (render_template("missing.html"), 404))
     return app
 
