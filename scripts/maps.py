@@ -22,6 +22,7 @@ from miqps.planning import last_rules
 from miqps.publish import Published, publish, publish_pins, roll_back
 from miqps.store import Store
 from miqps.summary import in_words
+from miqps.tables import in_80_columns
 
 path_option = click.option(
     "--path", default="/", show_default=True, help="Below this path only: a prefix."
@@ -91,8 +92,7 @@ def diff(before: str, after: str, db: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([asdict(change) for change in changes], indent=2))
     elif changes:
-        for line in as_lines(changes):
-            click.echo(line)
+        click.echo(in_80_columns(as_lines(changes)))
     else:
         click.echo("no verdict is another one", err=True)
 
@@ -239,7 +239,7 @@ def report(published: Published, as_json: bool) -> None:
         return
     for decision in published.decisions:
         for line in in_words(decision):
-            click.echo(line)
+            click.echo(in_80_columns([line]))
     what = "is published" if published.is_new else "stays in force"
     click.echo(f"Map version {published.version} {what}.")
 
