@@ -17,9 +17,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from miqps import atlas, mapping, urls
 from miqps.cli import db_option, failing_in_one_line, json_option
 from miqps.difference import as_lines, difference
+from miqps.formats.exporting import EXPORTS, export
 from miqps.mapping import Map, MapError, Pin
 from miqps.planning import last_rules
 from miqps.publish import Published, publish, publish_pins, roll_back
+from miqps.rules import default_rules, load_rules
 from miqps.store import Store
 from miqps.summary import in_words
 from miqps.tables import in_80_columns
@@ -34,6 +36,12 @@ def _site(context: click.Context, parameter: click.Parameter, text: str | None) 
     if text is not None and site is None:
         raise click.BadParameter(f"{text!r} is no site; write shop.example or a URL of it")
     return site
+
+
+def _sites(
+    context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
+) -> tuple[str | None, ...]:
+    return tuple(_site(context, parameter, text) for text in texts)
 
 
 @click.group(epilog="Example: scripts/maps.py diff 3 4")
@@ -102,12 +110,12 @@ def diff(before: str, after: str, db: str, as_json: bool) -> None:
     "--accept",
     multiple=True,
     metavar="SITE",
-    callback=lambda context, parameter, sites: [_site(context, parameter, s) for s in sites],
+    callback=_sites,
     help="Let all changes of this site through: you have seen them, and the site did change.",
 )
 @db_option
 @json_option
-def publish_(accept: list[str], db: str, as_json: bool) -> None:
+def publish_(accept: tuple[str, ...], db: str, as_json: bool) -> None:
     """Weigh the evidence in the store once more, and publish what passes the gate."""
     with failing_in_one_line(), Store.open(db, create=False) as store:
         unknown = sorted({*accept} - {*store.corpus.sites(), *store.maps.imported()})
@@ -163,6 +171,50 @@ def unpin(site: str, name: str, path: str, db: str, as_json: bool) -> None:
                 f"{name} of {site} is not pinned below {path}; see: scripts/maps.py show {site}"
             )
         report(publish_pins(store), as_json)
+
+
+@main.command("export", epilog="Example: scripts/maps.py export removeparam --out neutral.txt")
+@click.argument("format_", metavar="FORMAT", type=click.Choice(sorted(EXPORTS)))
+@click.argument("sites", nargs=-1, metavar="[SITE]...", callback=_sites)
+@click.option("--out", type=click.Path(dir_okay=False, writable=True), help="The file to write.")
+@click.option("--rules", help="A rule file (TOML) that stands above the map, beside the shipped.")
+@click.option("--version", type=click.IntRange(1), help="A version; without it the one in force.")
+@db_option
+def export_(
+    format_: str,
+    sites: tuple[str, ...],
+    out: str | None,
+    rules: str | None,
+    version: int | None,
+    db: str,
+) -> None:
+    """Write the map for another tool. FORMAT: json, csv, removeparam (AdGuard, uBlock), clearurls,
+    clean-param (Yandex), no-vary-search, varnish, nginx, cache-keys, scrapy.
+
+    Never more goes by it than by the map itself; what a format cannot say is left out and counted.
+    """
+    with failing_in_one_line():
+        known_rules = load_rules(rules, default_rules()) if rules else None
+        with Store.open(db, create=False) as store:
+            known = the_map(store, version)
+        unknown = sorted({*sites} - {*known.sites})
+        if unknown:
+            raise click.ClickException(f"{unknown[0]}: not in the map; see: scripts/maps.py show")
+        made = export(known, format_, known_rules, sites or None)
+        if out is None:
+            click.echo(made.text, nl=False)
+        else:
+            replace_file(out, made.text)
+    click.echo(f"{made.said} neutral parameters are said", err=True)
+    for reason, number in sorted(made.left_out.items()):
+        click.echo(f"{number} left out: {reason}", err=True)
+
+
+def replace_file(name: str, text: str) -> None:
+    """Write a file at once: who follows it reads the old text or the new one."""
+    new = Path(f"{name}.new")
+    new.write_text(text, encoding="utf-8", newline="")
+    new.replace(name)
 
 
 @main.command(epilog="Example: scripts/maps.py verify map.json")

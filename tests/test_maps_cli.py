@@ -65,7 +65,7 @@ def run(db: Path) -> Callable[..., str]:
         ended = CliRunner().invoke(script.main, [*words, "--db", str(db)])
         assert ended.exit_code == code, ended.output
         assert ended.exception is None or isinstance(ended.exception, SystemExit)
-        if "--json" not in words and "verify" not in words:
+        if "--json" not in words and words[0] not in ("verify", "export"):
             assert all(len(line) <= 80 for line in ended.stdout.splitlines())
         return ended.output
 
@@ -195,6 +195,23 @@ def test_files_are_compared_too(run: Callable[..., str], tmp_path: Path) -> None
     one.write_text(to_json(KNOWN))
     other.write_text(to_json(Map(4, "", {})))
     assert run("diff", one, other).startswith(f"{SITE}\n- **  gclid\n")
+
+
+def test_a_map_is_written_for_others(db: Path, run: Callable[..., str], tmp_path: Path) -> None:
+    judge(db, "id")
+    out = tmp_path / "map.json"
+    run("export", "json", "--out", out)
+    assert Normalizer.load(out).clean(URL) == STRIPPED
+    assert [path.name for path in tmp_path.iterdir() if "map" in path.name] == ["map.json"]
+    ended = CliRunner().invoke(script.main, ["export", "removeparam", SITE, "--db", str(db)])
+    assert ended.stdout.splitlines()[-1].endswith("/$removeparam=ref,match-case,document")
+    assert ended.stderr == "1 neutral parameters are said\n"
+    rules = tmp_path / "my.toml"
+    rules.write_text('[[rule]]\nsite = "*"\nkeep = ["ref"]\n')
+    said = run("export", "clearurls", "--rules", rules)
+    assert "1 left out: a rule or a pin keeps it" in said
+    assert "not in the map" in run("export", "csv", "other.example", code=1)
+    assert "is not one of" in run("export", "xml", code=2)
 
 
 @pytest.mark.parametrize(
