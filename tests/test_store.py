@@ -276,10 +276,12 @@ SCHEMA = {
     " change_accepted change_reason",
     "imported_sites": "site body source imported",
     "imports": "digest bytes entries added",
+    "lists": "name format site body imported",
     "map_versions": "version created note bytes",
     "maps": "version created note body",
     "mattered": "id site path names name on_wire in_key run_id doubted asked noted",
     "pins": "id site path name action pinned",
+    "no_vary_search": "id site path header seen",
     "parameters": "site path names name decision key_decision reason samples distinct_values"
     " mismatches decided",
     "renders": "id run_id url sent repeat outcome reason status milliseconds rendered page",

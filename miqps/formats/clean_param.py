@@ -1,9 +1,9 @@
-"""Yandex: `Clean-param` lines for robots.txt, in which the owner of a site says what is no content.
+"""Yandex: `Clean-param` lines of robots.txt, in which the owner of a site says what is no content.
 
-A line names parameters and a path prefix. It cannot say beside which other parameters they stand:
-a name is listed where every known context below the prefix lets it go, and a URL with a set of
-names that was never seen there loses it too, which the proxy would not do. Whoever owns the site
-may say so; nobody else reads these lines.
+Written and read. A line names parameters and a path prefix. It cannot say beside which other
+parameters they stand: a name is listed where every known context below the prefix lets it go, and a
+URL with a set of names that was never seen there loses it too, which the proxy would not do.
+Whoever owns the site may say so; nobody else reads these lines.
 
 Source: Yandex Webmaster, "Clean-param".
 """
@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from miqps.formats.exporting import Exported, origin_of
 from miqps.formats.statements import Statement, coarse
 from miqps.mapping import Map
+from miqps.priors import Listed, Prior
 from miqps.rules import Rules
 
 ODD = "Clean-param has no letters for it"
@@ -25,6 +26,7 @@ TOO_LONG = "a line of robots.txt would be too long"
 _LONGEST = 500
 """Characters of a line that are read."""
 
+_LINE = re.compile(r"clean-param\s*:\s*(\S+)(?:\s+(\S+))?", re.IGNORECASE)
 _SAYABLE = re.compile(r"[A-Za-z0-9._-]+")
 _PATH = re.compile(r"[A-Za-z0-9./_-]+")
 
@@ -62,3 +64,18 @@ def _lines(statement: Statement, left_out: Counter[str]) -> Iterator[list[str]]:
             line.append(name)
     if line:
         yield line
+
+
+def read(text: str, source: str, site: str) -> Listed:
+    """What a site's robots.txt says of its names. Never raises."""
+    host = rf"^https?://{re.escape(site)}"
+    priors = []
+    for line in text.splitlines():
+        match = _LINE.fullmatch(line.partition("#")[0].strip())
+        if match is None:
+            continue
+        path = re.escape(match[2] or "/").replace(r"\*", ".*")
+        url = re.compile(host + path)
+        names = filter(None, match[1].split("&"))
+        priors += [Prior(url, re.compile(re.escape(name)), source) for name in names]
+    return Listed(tuple(priors))

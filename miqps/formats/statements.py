@@ -119,6 +119,11 @@ def coarse(
     return Said(tuple(found), +left_out)
 
 
+def is_plain(path: str) -> bool:
+    """Whether a path template has no letter that any format would have to escape."""
+    return _PLAIN_PATH.fullmatch(path) is not None
+
+
 def path_regex(template: str) -> str:
     """A regular expression for raw paths that have this template; some others have it too."""
     return "/".join(_segment_regex(segment) for segment in template.split("/"))
@@ -213,7 +218,7 @@ def _unsayable(
         return VALUES
     if not all(_PLAIN_NAME.fullmatch(name) for name in names):
         return ODD_NAME
-    return None if _PLAIN_PATH.fullmatch(path) else ODD_PATH
+    return None if is_plain(path) else ODD_PATH
 
 
 def _may_lie(template: str, path: str, *, below: bool) -> bool:

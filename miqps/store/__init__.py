@@ -19,6 +19,7 @@ from miqps.store.evidence import Evidence
 from miqps.store.file import File, StoreError, now
 from miqps.store.imports import ImportedFile, Imports
 from miqps.store.journal import Journal, JournalEntry
+from miqps.store.lists import Lists
 from miqps.store.maps import Maps
 from miqps.store.pins import Pins
 
@@ -45,6 +46,7 @@ class Store:
         self.evidence = Evidence(file)
         self.maps = Maps(file)
         self.pins = Pins(file)
+        self.lists = Lists(file)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, create: bool = True) -> Self:

@@ -99,7 +99,7 @@ def forget_site(file: File, site: str) -> int:
         number = _drop(db, "site_id = ?", [rows[0][0]], _BY_HAND)
         db.conn.create_function("site_of", 1, urls.site, deterministic=True)
         db.execute("DELETE FROM renders WHERE site_of(url) = ?", [site])
-        for table in ("gate", "mattered", "imported_sites"):
+        for table in ("gate", "mattered", "imported_sites", "no_vary_search"):
             db.execute(f"DELETE FROM {table} WHERE site = ?", [site])
     return number
 

@@ -301,6 +301,23 @@ CREATE TABLE imported_sites (
     imported TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE lists (
+    name TEXT PRIMARY KEY,
+    format TEXT NOT NULL,
+    site TEXT NOT NULL,
+    body TEXT NOT NULL,
+    imported TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE no_vary_search (
+    id INTEGER PRIMARY KEY,
+    site TEXT NOT NULL,
+    path TEXT NOT NULL,
+    header TEXT NOT NULL,
+    seen TEXT NOT NULL,
+    UNIQUE (site, path)
+) STRICT;
+
 CREATE TABLE gate_changes (
     id INTEGER PRIMARY KEY,
     gate_id INTEGER NOT NULL REFERENCES gate(id) ON DELETE CASCADE,
