@@ -137,11 +137,13 @@ def _settled(
 def _likeliest_first(
     hearing: Hearing, names: frozenset[str], first: frozenset[str] = frozenset()
 ) -> list[str]:
-    """What matters elsewhere on the site stands behind `first`; tags and tokens stand last."""
+    """What matters elsewhere on the site stands behind `first`; tags, what lists call one, and
+    tokens stand last."""
+    task = hearing.task
 
     def rank(name: str) -> tuple[bool, bool, bool, bool, str]:
-        is_known = name in hearing.task.known
-        return name not in first, not is_known, is_tracker(name), _is_token(hearing, name), name
+        is_tag = is_tracker(name) or name in task.listed
+        return name not in first, name not in task.known, is_tag, _is_token(hearing, name), name
 
     return sorted(names, key=rank)
 

@@ -14,13 +14,14 @@ from typing import Literal
 
 from miqps import classes, query
 from miqps.mapping import ALL_PATHS, ContextVerdicts, Decision, SiteMap, Verdict
+from miqps.priors import Priors
 from miqps.rules import Rules, SiteRules
 from miqps.urls import path_template
 
 Purpose = Literal["fetch", "wire", "key"]
 """What a URL is cleaned for: to be fetched, under an address that stays, or to be compared."""
 
-Layer = Literal["class", "pin", "keep rule", "strip rule", "verdict", "inferred", "unknown"]
+Layer = Literal["class", "pin", "keep rule", "strip rule", "verdict", "inferred", "list", "unknown"]
 Pattern = frozenset[str]
 
 NOTHING: frozenset[str] = frozenset()
@@ -61,6 +62,7 @@ class SiteIndex:
         "_by_context",
         "_inferred",
         "_learned",
+        "_trusted",
         "careful",
         "everywhere",
         "off",
@@ -68,12 +70,21 @@ class SiteIndex:
         "patterns",
         "plain",
         "rules",
+        "site",
     )
 
     def __init__(
-        self, map: SiteMap, learned: Callable[[], SiteMap], rules: SiteRules, off: frozenset[str]
+        self,
+        site: str,
+        map: SiteMap,
+        learned: Callable[[], SiteMap],
+        rules: SiteRules,
+        off: frozenset[str],
+        trusted: Priors | None = None,
     ) -> None:
+        self.site = site
         self._learned = learned
+        self._trusted = trusted
         self.open_prefixes = map.open_prefixes
         self.rules = rules
         self.off = off
@@ -84,7 +95,7 @@ class SiteIndex:
         """Path template to pattern to the names that go."""
         self.everywhere: dict[Pattern, frozenset[str]] = {}
         """The same for the scope of all paths, where `plain` says nothing."""
-        self.careful = rules.strips or bool(map.inferred)
+        self.careful = rules.strips or bool(map.inferred) or bool(trusted)
         """Whether patterns without a verdict of their own have to be decided too."""
         self._by_context: dict[tuple[str, tuple[str, ...]], ContextVerdicts] | None = None
         self._inferred: tuple[ContextVerdicts, ...] = ()
@@ -107,7 +118,8 @@ class SiteIndex:
 
         Never-touch classes come first, then pins, keep rules, strip rules, the verdict for exactly
         this path and pattern, the one for this pattern on all paths, then what was inferred for
-        single names. What nobody knows stays.
+        single names. What is undecided or unknown goes by lists, where these are trusted; else it
+        stays.
         """
         label = (
             classes.class_of_names(names, self.off)
@@ -144,10 +156,14 @@ class SiteIndex:
             layer: Layer = "pin" if rule.pinned else "keep rule" if kept else "strip rule"
             return Ruling(name, kept, layer, why)
         found = find(name)
+        decision = _DECISIONS[purpose](found[1]) if found else "undecided"
+        if self._trusted and decision == "undecided":
+            source = self._trusted.says(f"https://{self.site}{path}", name)
+            if source is not None:
+                return Ruling(name, False, "list", source, found[1] if found else None)
         if found is None:
             return Ruling(name, True, "unknown", "no verdict for this site, path and pattern")
         layer, verdict = found
-        decision = _DECISIONS[purpose](verdict)
         return Ruling(name, decision != "neutral", layer, f"{decision}: {verdict.reason}", verdict)
 
     def _finder(
@@ -179,8 +195,9 @@ class SiteIndex:
 class Indexer:
     """Makes indexes of sites; equal patterns and sets become one object, so that many fit."""
 
-    def __init__(self, rules: Rules, purpose: Purpose) -> None:
+    def __init__(self, rules: Rules, purpose: Purpose, trusted: Priors | None = None) -> None:
         self._rules = rules
+        self._trusted = trusted
         self._decision = _DECISIONS[purpose]
         self._patterns: dict[tuple[str, ...], tuple[Pattern, tuple[str, ...]] | None] = {}
         self._untouched_paths: dict[str, bool] = {}
@@ -190,7 +207,7 @@ class Indexer:
         """The index of a site. `learned` is asked now, and once more if reasons are wanted."""
         map = learned()
         rules = self._rules.of_site(site, map.pins)
-        index = SiteIndex(map, learned, rules, self._rules.off)
+        index = SiteIndex(site, map, learned, rules, self._rules.off, self._trusted)
         general = any(entry.context.path == ALL_PATHS for entry in map.contexts)
         for entry in map.contexts:
             drop, is_fixed = self._dropped(entry.verdicts, rules)
@@ -245,5 +262,5 @@ class Indexer:
             [n for n, where in zip(neutral, kept, strict=True) if where != "everywhere"]
         )
         # Strip rules name what no verdict names, and most look at the path.
-        is_fixed = not rules.strips and "somewhere" not in kept
+        is_fixed = not rules.strips and not self._trusted and "somewhere" not in kept
         return self._sets.setdefault(drop, drop), is_fixed

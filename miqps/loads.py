@@ -26,6 +26,9 @@ class Load(NamedTuple):
     cleaned: bytes = b""
     """The target without what may go; empty when nothing may."""
 
+    no_vary_search: str = ""
+    """The header of that name, as it came with a page."""
+
     is_canary: bool = False
     """It went through as it came, although something may go."""
 

@@ -7,7 +7,8 @@ What may go is decided in this order, first hit wins:
 3. the verdict for exactly this site, path template and pattern
 4. the verdict for this site and pattern on all paths
 5. a verdict inferred for the single parameter on this path, then on all paths
-6. nobody knows: it stays
+6. what is undecided or unknown goes where a hand-kept list says so, if lists are trusted
+7. nobody knows: it stays
 
 Only *neutral* ones go. A URL that is not understood comes back as it is; so does one that loses
 nothing, as the same object. `SiteIndex.decide` says all this at length; `clean` looks up what was
@@ -28,6 +29,7 @@ from miqps.classes import is_action_value
 from miqps.following import Follower
 from miqps.index import DECIDE, NOTHING, Indexer, Pattern, Purpose, Ruling, SiteIndex
 from miqps.mapping import Map, MapError, SiteMap
+from miqps.priors import Priors
 from miqps.rules import Rules, SiteRules, default_rules
 from miqps.settings import PATHS
 
@@ -35,7 +37,7 @@ __all__ = ["Explanation", "MapError", "Normalizer", "Ruling"]
 
 _LONGEST_REMEMBERED = 2_048
 _NOTHING_LEARNED = SiteMap("", ())
-_UNSEEN = SiteIndex(_NOTHING_LEARNED, lambda: _NOTHING_LEARNED, SiteRules(()), NOTHING)
+_UNSEEN = SiteIndex("", _NOTHING_LEARNED, lambda: _NOTHING_LEARNED, SiteRules(()), NOTHING)
 _NOWHERE: dict[Pattern, frozenset[str]] = {}
 
 _K = TypeVar("_K")
@@ -66,10 +68,16 @@ class Normalizer:
         rules: the static rules; None for the shipped ones.
         on_wire: the page keeps its address, as behind a proxy, and its scripts still see what was
             taken out. Else what is cleaned is fetched under its new address.
+        trusted: hand-kept lists that are believed where nothing was learned.
     """
 
     def __init__(
-        self, map: Map | None, rules: Rules | None = None, *, on_wire: bool = False
+        self,
+        map: Map | None,
+        rules: Rules | None = None,
+        *,
+        on_wire: bool = False,
+        trusted: Priors | None = None,
     ) -> None:
         self._rules = default_rules() if rules is None else rules
         self.version = map.version if map else 0
@@ -78,7 +86,8 @@ class Normalizer:
         """How many contexts the map has verdicts on."""
         self._learned: Mapping[str, SiteMap] = map.sites if map else {}
         self._purpose: Purpose = "wire" if on_wire else "fetch"
-        self._indexer = Indexer(self._rules, self._purpose)
+        self._indexer = Indexer(self._rules, self._purpose, trusted)
+        self._trusts = bool(trusted)
         self._sites: dict[str, SiteIndex | None] = {}
         self._origins: dict[str, SiteIndex | None] = {}
         self._heads: dict[str, dict[Pattern, frozenset[str]] | None] = {}
@@ -91,6 +100,7 @@ class Normalizer:
         rules: Rules | None = None,
         *,
         on_wire: bool = False,
+        trusted: Priors | None = None,
         watch: bool = False,
     ) -> Normalizer:
         """The normalizer for a store (its newest map), for a map as JSON, or for one at an address.
@@ -104,10 +114,12 @@ class Normalizer:
         follower = Follower(os.fspath(path))
         map = follower.first()
         if not watch:
-            return cls(map, rules, on_wire=on_wire)
+            return cls(map, rules, on_wire=on_wire, trusted=trusted)
         from miqps.live import LiveNormalizer  # it is one of these
 
-        return LiveNormalizer(map, partial(cls, rules=rules, on_wire=on_wire), follower)
+        return LiveNormalizer(
+            map, partial(cls, rules=rules, on_wire=on_wire, trusted=trusted), follower
+        )
 
     def clean(self, url: str) -> str:
         """The URL without the parameters that may go; the same object when nothing goes."""
@@ -217,10 +229,8 @@ class Normalizer:
         site = self._sites.get(where, _UNSEEN)
         if site is _UNSEEN:
             is_known = where in self._learned
-            if is_known or (self._rules.strips and self._rules.of_site(where).strips):
-                site = self._index(where)
-            else:
-                site = None
+            strips = self._trusts or (self._rules.strips and self._rules.of_site(where).strips)
+            site = self._index(where) if is_known or strips else None
             if len(self._sites) >= PATHS.sites_at_hand:
                 # What is remembered of origins holds on to these.
                 self._origins.clear()

@@ -11,6 +11,7 @@ from miqps import query, urls
 from miqps.eligibility import unfit
 from miqps.gate import unconfirmed
 from miqps.mapping import ContextVerdicts, Map, SiteMap
+from miqps.priors import Priors
 from miqps.settings import JUDGE, JUDGING, Judging
 from miqps.store import Store, StoredContext
 from miqps.store.file import days_ago
@@ -67,10 +68,18 @@ def last_rules(store: Store) -> Judging:
     return Judging(**{k: v for k, v in settings.get("rules", {}).items() if k in known})
 
 
-def agenda(store: Store, plan: Plan) -> list[tuple[StoredContext, Task]]:
+def agenda(
+    store: Store, plan: Plan, priors: Priors | None = None
+) -> list[tuple[StoredContext, Task]]:
     """What is due, the most valuable first, the sites by turns: each is asked slowly.
 
-    Raises MapError when the published map in the store is damaged.
+    Args:
+        store: where everything is.
+        plan: what the run is to do.
+        priors: what lists say of parameters.
+
+    Raises:
+        MapError: the published map in the store is damaged.
     """
     # The published map, not the evidence: a run that goes on must guess what it guessed before.
     published = store.maps.newest()
@@ -93,7 +102,8 @@ def agenda(store: Store, plan: Plan) -> list[tuple[StoredContext, Task]]:
         )[: plan.rules.top_patterns]
         worths = {c.id: worth for worth, c in ranked}
         known = _known_to_matter(published, site)
-        queued = tasks(store, stored, [c for _, c in ranked], frozenset(plan.off), known)
+        off = frozenset(plan.off)
+        queued = tasks(store, stored, [c for _, c in ranked], off, known, priors)
         by_site.append([(worths[c.id], c, task) for c, task in queued])
     rounds = (filter(None, one_of_each) for one_of_each in zip_longest(*by_site))
     return [
@@ -134,11 +144,14 @@ def tasks(
     chosen: Sequence[StoredContext],
     off: frozenset[str] = frozenset(),
     known: frozenset[str] = frozenset(),
+    priors: Priors | None = None,
 ) -> list[tuple[StoredContext, Task]]:
-    """The chosen contexts with their samples, and with what the whole site knows of their names.
+    """The chosen contexts with their samples, and with what is known of their names elsewhere.
 
-    `off` holds never-touch classes that do not count, `known` names that matter on the site.
+    `off` holds never-touch classes that do not count, `known` names that matter on the site,
+    `priors` what lists say.
     """
+    priors = priors or Priors()
     samples = {
         stored.id: [url for url in store.corpus.urls_of(stored.id) if not unfit(url, off)]
         for stored in all_contexts
@@ -157,6 +170,7 @@ def tasks(
                 urls=tuple(samples[stored.id]),
                 pool={n: _nearest(seen[n], stored.context.path) for n in stored.context.names},
                 known=known & set(stored.context.names),
+                listed=priors.listed(samples[stored.id][0], stored.context.names),
             ),
         )
         for stored in chosen

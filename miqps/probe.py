@@ -19,6 +19,7 @@ from miqps.engines import Engine
 from miqps.page import Page
 from miqps.planning import Plan, agenda
 from miqps.politeness import Turnstile, turn_of
+from miqps.priors import Priors
 from miqps.recall import recall, remember
 from miqps.robots import Robots
 from miqps.rules import deed, never_touch
@@ -76,7 +77,10 @@ class _Active:
 
 
 class Prober:
-    """One run over a store and an engine. Without `robots` no robots.txt is asked for."""
+    """One run over a store and an engine.
+
+    Without `robots` no robots.txt is asked for. `priors` are what lists say of parameters.
+    """
 
     def __init__(
         self,
@@ -85,11 +89,13 @@ class Prober:
         plan: Plan,
         watch: Callable[[Progress], None] = lambda progress: None,
         robots: Robots | None = None,
+        priors: Priors | None = None,
     ) -> None:
         self.progress = Progress()
         self._store = store
         self._engine = engine
         self._plan = plan
+        self._priors = priors
         self._watch = watch
         self._content_id = get_content_id(plan.content_id)
         self._turnstile = Turnstile(plan.delay)
@@ -113,7 +119,7 @@ class Prober:
         self._run = self._store.journal.begin(self._plan.as_settings())
         for site in self._plan.hosts or self._store.corpus.sites():
             self._store.corpus.learn_paths(site)
-        self._waiting.extend(agenda(self._store, self._plan))
+        self._waiting.extend(agenda(self._store, self._plan, self._priors))
         self.progress.contexts = len(self._waiting)
         self._watch(self.progress)
         if self._waiting:

@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, get_args
 
@@ -29,12 +29,16 @@ from miqps.origin import url
 from miqps.privacy import Privacy
 from miqps.sifting import Sighting, sift
 from miqps.store import Store, StoreError
+from miqps.store.lists import SeenHeader
 
 _FORGET_SECONDS = 6 * 3_600
 """How often it is looked whether something is to be forgotten for its age."""
 
 _MOST_REMEMBERED = 20_000
 """Pages whose last body is remembered by its hash, so that it is not read again."""
+
+_LONGEST_HEADER = 1_000
+"""Characters of a `No-Vary-Search` that are kept."""
 
 _MEMORY = 1 << 29
 """Bytes this process may take beyond what it begins with."""
@@ -46,6 +50,15 @@ _VALUE_ERRORS = (
     sqlite3.ProgrammingError,
     sqlite3.InterfaceError,
 )
+
+
+@dataclass(slots=True)
+class _Hints:
+    """What a batch says beside its loads."""
+
+    drifted: list[str] = field(default_factory=list)
+    headers: dict[str, str] = field(default_factory=dict)
+    """`No-Vary-Search` by URL."""
 
 
 class Scribe:
@@ -64,18 +77,19 @@ class Scribe:
         report = Report()
         try:
             store = self._opened(report)
-            drifted: list[str] = []
+            hints = _Hints()
             for kind in get_args(Kind):
                 found = [
                     o
                     for load in batch
                     if load.kind == kind
-                    for o in self._sift(load, privacy, report, drifted)
+                    for o in self._sift(load, privacy, report, hints)
                 ]
                 if found:
                     self._add(store, found, kind, privacy, report)
-            if drifted:
-                report.drifted = store.corpus.note_drift(drifted)
+            # The loads are stored: to fail now would have them counted twice.
+            with suppress(StoreError):
+                report.drifted = self._note(store, hints)
             self._forget(store, privacy)
         except StoreError:
             # Somebody may put it right by moving files: start from the path next time.
@@ -100,7 +114,7 @@ class Scribe:
         return self._store
 
     def _sift(
-        self, load: Load, privacy: Privacy, report: Report, drifted: list[str]
+        self, load: Load, privacy: Privacy, report: Report, hints: _Hints
     ) -> list[Observation]:
         address = url(load.origin, load.target)
         if address is None:
@@ -113,8 +127,22 @@ class Scribe:
             # Whatever a page does to its reader, its URL counts.
             found = list(sift(replace(sighting, document=None), privacy, report.passed_over))
         if self._drifts(load, found):
-            drifted.append(address)
+            hints.drifted.append(address)
+        if load.no_vary_search and found:
+            hints.headers[address] = load.no_vary_search[:_LONGEST_HEADER]
         return found
+
+    @staticmethod
+    def _note(store: Store, hints: _Hints) -> int:
+        """Keep what is worth a look; returns how many pages have drifted."""
+        seen = []
+        for address, header in hints.headers.items():
+            site = urls.site(address) or ""
+            path = urls.path_template(urls.path(address), store.corpus.open_prefixes(site))
+            seen.append(SeenHeader(site, path, header))
+        if seen:
+            store.lists.note(seen)
+        return store.corpus.note_drift(hints.drifted) if hints.drifted else 0
 
     def _drifts(self, load: Load, found: list[Observation]) -> bool:
         answer = next((o.answer for o in found if o.answer is not None), None)

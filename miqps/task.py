@@ -21,3 +21,6 @@ class Task:
 
     known: frozenset[str] = frozenset()
     """Names that matter elsewhere on the site: they are the first that a search keeps."""
+
+    listed: frozenset[str] = frozenset()
+    """Names that hand-kept lists take out of such URLs: the last that a search keeps."""

@@ -18,6 +18,7 @@ from miqps import atlas, mapping, urls
 from miqps.cli import db_option, failing_in_one_line, json_option
 from miqps.difference import as_lines, difference
 from miqps.formats.exporting import EXPORTS, export
+from miqps.formats.listed import LISTS, MAP, Taken, take_in
 from miqps.mapping import Map, MapError, Pin
 from miqps.planning import last_rules
 from miqps.publish import Published, publish, publish_pins, roll_back
@@ -208,6 +209,53 @@ def export_(
     click.echo(f"{made.said} neutral parameters are said", err=True)
     for reason, number in sorted(made.left_out.items()):
         click.echo(f"{number} left out: {reason}", err=True)
+
+
+@main.command("import", epilog="Example: scripts/maps.py import clearurls.json filter.txt")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["auto", MAP, *LISTS]),
+    default="auto",
+    show_default=True,
+    help="What the files are; auto tells it by their content.",
+)
+@click.option("--site", callback=_site, help="Whose robots.txt it is.")
+@db_option
+@json_option
+def import_(files: tuple[str, ...], format_: str, site: str | None, db: str, as_json: bool) -> None:
+    """Take in maps of other stores, and lists that people keep by hand.
+
+    A map passes the gate like one of our own; what was judged here stands above it. What ClearURLs
+    rules, $removeparam filters and Clean-param say is a hint for the next run, and shows in
+    explanations; it is never a verdict.
+    """
+    taken, failed, published = list[Taken](), list[str](), None
+    with failing_in_one_line(), Store.open(db) as store:
+        for name in files:
+            try:
+                taken.append(take_in(store, name, format_, site or ""))
+            except OSError as error:
+                failed.append(f"{name}: {error.strerror or error}")
+            except ValueError as error:
+                failed.append(f"{name}: {error}")
+        if any(each.format == MAP for each in taken):
+            published = publish(store, None, last_rules(store))
+    if as_json:
+        said = {"taken": [asdict(each) for each in taken], "failed": failed}
+        click.echo(json.dumps({**said, "published": published and asdict(published)}, indent=2))
+    else:
+        for each in taken:
+            click.echo(f"{each.name}: {each.format}, {each.entries} entries")
+        if published is not None:
+            report(published, as_json=False)
+    for each in taken:
+        if each.passed_over:
+            click.echo(f"{each.name}: {each.passed_over} passed over: not understood", err=True)
+    for line in failed:
+        click.echo(f"Error: {line}", err=True)
+    sys.exit(1 if failed else 0)
 
 
 def replace_file(name: str, text: str) -> None:

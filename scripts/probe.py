@@ -20,6 +20,7 @@ from miqps.browser.choice import Choice, choose
 from miqps.classify import PROCEDURES
 from miqps.engines.local import LocalEngine
 from miqps.estimate import Estimate, estimate
+from miqps.formats.listed import priors_of
 from miqps.mapping import MapError
 from miqps.planning import Plan, agenda, known_site
 from miqps.probe import Prober
@@ -269,7 +270,7 @@ def _probe(
         contact=contact,
     )
     with LocalEngine(browsers, start) as engine, showing() as show:
-        prober = Prober(store, engine, plan, show, robots)
+        prober = Prober(store, engine, plan, show, robots, priors_of(store))
         run = prober.run()
     return summarize(store, prober.progress, publish(store, run, plan.rules))
 

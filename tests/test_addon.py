@@ -41,6 +41,7 @@ from miqps.scribe import Scribe
 from miqps.settings import PROBER_TOKEN, Recording
 from miqps.store import Store, StoreError
 from miqps.store import file as store_file
+from miqps.store.lists import StoredList
 from miqps.store.maps import Edition
 from miqps.urls import Context
 
@@ -726,6 +727,18 @@ def test_canaries_go_through_as_they_came(start: Callable[..., Miqps], db: Path)
     assert addon._counters["rewritten"] == 0
     addon.done()
     assert list(urls_in(db)) == ["https://shop.example/p?id=7&utm_source=mail"]
+
+
+def test_lists_are_trusted_when_asked_to(start: Callable[..., Miqps], db: Path) -> None:
+    rules = '{"providers": {"all": {"urlPattern": ".*", "rules": ["utm_source", "id"]}}}'
+    publish(db, a_map(1))
+    with Store.open(db) as store:
+        store.lists.put(StoredList("rules", "clearurls", "", rules))
+    addon = start(miqps_trust_lists=True)
+    # What was learned to matter stays; of what nobody knows the list decides.
+    assert load(addon, a_flow()).request.data.path == b"/p?id=7&utm_source=mail"
+    unknown = a_flow(b"/q?id=7&other=1")
+    assert load(addon, unknown).request.data.path == b"/q?other=1"
 
 
 def test_a_canary_that_shows_something_else_makes_its_context_due(

@@ -65,7 +65,7 @@ def run(db: Path) -> Callable[..., str]:
         ended = CliRunner().invoke(script.main, [*words, "--db", str(db)])
         assert ended.exit_code == code, ended.output
         assert ended.exception is None or isinstance(ended.exception, SystemExit)
-        if "--json" not in words and words[0] not in ("verify", "export"):
+        if "--json" not in words and words[0] not in ("verify", "export", "import"):
             assert all(len(line) <= 80 for line in ended.stdout.splitlines())
         return ended.output
 
@@ -246,3 +246,57 @@ def test_as_a_process(db: Path, tmp_path: Path, script) -> None:
     shown = script("maps.py", "show", SITE, "--db", db, cwd=tmp_path)
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "ref  neutral" in shown.stdout
+
+
+CLEARURLS = '{"providers": {"all": {"urlPattern": ".*", "rules": ["ref", "junk"]}}}'
+
+
+def test_lists_are_hints(db: Path, run: Callable[..., str], tmp_path: Path, script) -> None:
+    judge(db, "id", "ref")
+    rules, robots, other = (tmp_path / name for name in ("rules.json", "robots.txt", "x.txt"))
+    rules.write_text(CLEARURLS)
+    robots.write_text("Clean-param: sid /p/\n")
+    other.write_text("nothing of the kind\n")
+    said = run("import", rules, robots, "--site", SITE).splitlines()
+    assert said == [f"{rules}: clearurls, 2 entries", f"{robots}: clean-param, 1 entries"]
+    assert "name what it is with --format" in run("import", other, code=1)
+    assert "name it with --site" in run("import", robots, code=1)
+    assert "No such file" in run("import", tmp_path / "none", code=1)
+    # Nothing goes by it; it is said beside what was learned.
+    assert cleaned(db) == URL
+    url = f"{URL}&junk=1"
+    shown = script("clean.py", url, "--db", db, "--explain", cwd=tmp_path).stdout
+    assert shown.splitlines()[1] == f"  -> {url}"
+    assert "rules.json lets it go" in shown
+    told = script("clean.py", url, "--db", db, "--explain", "--json", cwd=tmp_path)
+    found = json.loads(told.stdout)
+    assert found["listed"] == {"ref": "rules.json", "junk": "rules.json"}
+    # Who trusts lists has them fill what was not learned, and nothing else.
+    trusting = script("clean.py", url, URL, "--db", db, "--trust-lists", cwd=tmp_path)
+    assert trusting.stdout.splitlines() == [f"https://{SITE}/p/0?id=0", URL]
+    refused = script("clean.py", url, "--map", rules, "--trust-lists", cwd=tmp_path)
+    assert (refused.returncode, "--trust-lists needs --db" in refused.stderr) == (2, True)
+
+
+def test_a_map_of_another_store(db: Path, run: Callable[..., str], tmp_path: Path) -> None:
+    """What was found out elsewhere fills what was not judged here, through the gate."""
+    file, theirs = tmp_path / "map.json", tmp_path / "theirs.db"
+    judge(theirs, "id")
+    script.main(["export", "json", "--out", str(file), "--db", str(theirs)], standalone_mode=False)
+    said = run("import", file)
+    assert said == f"{file}: map, 1 entries\nMap version 1 is published.\n"
+    assert cleaned(db) == STRIPPED
+    # It outlives publications, until the same context is judged here.
+    run("publish")
+    assert cleaned(db) == STRIPPED
+    judge(db, "id", "ref")
+    assert cleaned(db) == URL
+    # And it cannot let go what was seen to matter here.
+    with Store.open(db) as store:
+        store.forget_site(SITE)
+    judge(db, "id", "ref")
+    run("import", file)
+    assert cleaned(db) == URL
+    damaged = tmp_path / "damaged.json"
+    damaged.write_text('{"format": "miqps-map/1"}')
+    assert "not a map" in run("import", damaged, code=1)

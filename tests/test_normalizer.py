@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,10 +17,13 @@ from miqps.mapping import (
     ContextVerdicts,
     Map,
     MapError,
+    Pin,
     SiteMap,
+    from_json,
     to_json,
 )
 from miqps.normalizer import Normalizer
+from miqps.priors import Prior, Priors
 from miqps.rules import Rule, Rules, parse_rules
 from miqps.settings import PATHS
 from miqps.urls import Context
@@ -432,3 +437,78 @@ def test_load_says_in_one_line_what_is_wrong(tmp_path: Path) -> None:
             Normalizer.load(path)
         assert str(error.value).startswith(f"{path}: ")
         assert "\n" not in str(error.value)
+
+
+# --- lists that are trusted -----------------------------------------------------------------------
+
+
+LISTED = Priors(
+    tuple(
+        Prior(re.compile(r"^https?://(?:shop|other)\.example"), re.compile(name), "a list")
+        for name in ("ref", "id", "utm_source", "token", "variant", "start")
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("url", "cleaned"),
+    [
+        # Undecided, or unknown: the list decides.
+        (f"{SHOP}/p/1?id=7&ref=x&utm_source=y", f"{SHOP}/p/1?id=7"),
+        (f"{SHOP}/p/1?ref=x&new=1", f"{SHOP}/p/1?new=1"),
+        ("https://other.example/a?ref=1", "https://other.example/a"),
+        ("http://other.example:80/a?ref=1&x=2#top", "http://other.example:80/a?x=2#top"),
+        # What was seen to matter, what a rule keeps and what is never touched stays.
+        (f"{SHOP}/gallery?gclid=1", f"{SHOP}/gallery?gclid=1"),
+        (f"{SHOP}/products/1?variant=2", f"{SHOP}/products/1?variant=2"),
+        (f"{SHOP}/p/1?token=a&ref=b", f"{SHOP}/p/1?token=a&ref=b"),
+        (f"{SHOP}/login/1?ref=b", f"{SHOP}/login/1?ref=b"),
+        ("https://third.example/?ref=1", "https://third.example/?ref=1"),
+    ],
+)
+def test_trusted_lists_fill_what_was_not_learned(url: str, cleaned: str) -> None:
+    assert Normalizer(KNOWN, trusted=LISTED).clean(url) == cleaned
+    assert Normalizer(KNOWN, trusted=Priors()).clean(url) == Normalizer(KNOWN).clean(url)
+
+
+def test_what_a_list_lets_go_is_explained() -> None:
+    rulings = Normalizer(KNOWN, trusted=LISTED).explain(f"{SHOP}/p/1?ref=x&new=1").rulings
+    assert [(r.name, r.kept, r.layer, r.reason) for r in rulings] == [
+        ("ref", False, "list", "a list"),
+        ("new", True, "unknown", "no verdict for this site, path and pattern"),
+    ]
+
+
+# --- pins -----------------------------------------------------------------------------------------
+
+
+def pinned(*pins: Pin) -> Normalizer:
+    site = KNOWN.sites[SITE]
+    return Normalizer(Map(3, "", {SITE: replace(site, pins=pins)}))
+
+
+@pytest.mark.parametrize(
+    ("pins", "url", "cleaned"),
+    [
+        ([Pin("utm_source", "keep")], "/p/1?id=7&utm_source=y", "/p/1?id=7&utm_source=y"),
+        ([Pin("utm_source", "keep")], "/p/1?utm_source=y", "/p/1?utm_source=y"),
+        ([Pin("ref", "strip")], "/p/1?id=7&ref=x&utm_source=y", "/p/1?id=7"),
+        ([Pin("ref", "strip")], "/anywhere?ref=x&z=1", "/anywhere?z=1"),
+        ([Pin("ref", "strip", "/p/")], "/anywhere?ref=x&z=1", "/anywhere?ref=x&z=1"),
+        # The longer path decides, and a pin stands above shipped rules.
+        ([Pin("ref", "strip", "/p/"), Pin("ref", "keep")], "/p/1?ref=x", "/p/1"),
+        ([Pin("ref", "strip"), Pin("ref", "keep", "/p/")], "/p/1?ref=x", "/p/1?ref=x"),
+        ([Pin("variant", "strip")], "/products/1?variant=x", "/products/1"),
+        # A name is a name, whatever letters it has.
+        ([Pin("*", "strip")], "/p/1?a=1&*=2", "/p/1?a=1"),
+        ([Pin("a b", "strip")], "/p/1?a%20b=1&c=2", "/p/1?c=2"),
+        # What is never touched stays even so.
+        ([Pin("token", "strip")], "/p/1?token=x&utm_source=y", "/p/1?token=x&utm_source=y"),
+    ],
+)
+def test_pins(pins: list[Pin], url: str, cleaned: str) -> None:
+    normalizer = pinned(*pins)
+    assert normalizer.clean(f"{SHOP}{url}") == f"{SHOP}{cleaned}"
+    assert normalizer.clean_target("https", SITE, 443, url.encode()) == cleaned.encode()
+    written = to_json(Map(3, "", {SITE: replace(KNOWN.sites[SITE], pins=tuple(pins))}))
+    assert from_json(written).sites[SITE].pins == tuple(pins)

@@ -18,12 +18,15 @@ import pytest
 from miqps.addon.counters import Counters
 from miqps.addon.remote_scribe import RemoteScribe, ScribeDiedError
 from miqps.addon.writer import Writer
+from miqps.formats.listed import priors_of
 from miqps.loads import Load, Report
 from miqps.origin import Origin
+from miqps.planning import tasks
 from miqps.privacy import Privacy
 from miqps.scribe import Scribe
 from miqps.settings import Recording
 from miqps.store import Store, StoreError
+from miqps.store.lists import SeenHeader
 
 WHERE = Origin("https", "shop.example", 443)
 SITE = "https://shop.example"
@@ -218,8 +221,10 @@ def test_a_process_that_died_is_started_anew(remote: RemoteScribe, db: Path) -> 
 _KILLED = """
 import os, pickle, signal, sys
 from miqps.addon.remote_scribe import RemoteScribe
+from miqps.formats.listed import priors_of
 from miqps.loads import Load, Report
 from miqps.origin import Origin
+from miqps.planning import tasks
 from miqps.privacy import Privacy
 from miqps.loads import Load
 
@@ -308,3 +313,26 @@ def test_a_batch_survives_the_pipe(db: Path) -> None:
         listing(),
         Privacy(("a",), ("b",)),
     )
+
+
+# What others say of parameters
+
+
+def test_a_no_vary_search_is_kept_by_path_and_becomes_a_prior(scribe: Scribe, db: Path) -> None:
+    header = 'params=("ref")'
+    scribe.write(
+        [
+            Load(WHERE, b"/p/1?id=1&ref=a", no_vary_search=header, body=LISTING, **PAGE),  # type: ignore[arg-type]
+            Load(WHERE, b"/p/2?id=2&ref=b", no_vary_search="key-order"),
+            Load(WHERE, b"/p/3?id=3&ref=c", no_vary_search=header),
+            Load(WHERE, b"/logout?id=3", no_vary_search=header),
+        ],
+        Privacy(),
+    )
+    with Store.open(db) as store:
+        assert store.lists.headers() == [SeenHeader("shop.example", "/p/*", header)]
+        (stored,) = [c for c in store.corpus.contexts("shop.example") if c.context.path == "/p/*"]
+        priors = priors_of(store)
+        ((_, task),) = tasks(store, [stored], [stored], priors=priors)
+    assert task.listed == {"ref"}
+    assert priors.says(f"{SITE}/p/9", "ref") == "No-Vary-Search of shop.example"

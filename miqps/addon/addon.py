@@ -56,9 +56,11 @@ class Miqps:
             # The one that is there looks after its file itself.
             is_known = session is not None and session.rulebook.path == rules
             rulebook = session.rulebook if session and is_known else options.open_rules(rules)
-            if session is None or (session.path, session.place) != (path, place):
+            trusts = ctx.options.miqps_trust_lists
+            wanted = path, place, trusts
+            if session is None or (session.path, session.place, session.trusts_lists) != wanted:
                 options.check_database(path)
-                session = Session(path, place, rulebook, self._counters)
+                session = Session(path, place, rulebook, self._counters, trusts_lists=trusts)
         except ValueError as error:
             # mitmproxy shows where this comes from; what is behind it would only bury the line.
             raise OptionsError(str(error)) from None  # type: ignore[no-untyped-call]

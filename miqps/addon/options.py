@@ -54,6 +54,12 @@ def declare(loader: Loader) -> None:
         "Rule file (TOML) of your own, added to the shipped rules; read again when it is edited.",
     )
     loader.add_option(
+        "miqps_trust_lists",
+        bool,
+        False,
+        "Let go what imported lists (scripts/maps.py import) say, where nothing was learned.",
+    )
+    loader.add_option(
         "miqps_record",
         str,
         "urls",

@@ -87,6 +87,7 @@ class Recorder:
                 cleaned=canary or (b"" if original is None else asked),
                 is_canary=canary is not None,
                 status=flow.response.data.status_code,
+                no_vary_search=_value(flow.response.headers, b"no-vary-search"),
                 cookies_sent=_value(flow.request.headers, b"cookie") != "",
                 content_type=_value(flow.response.headers, b"content-type") if body else "",
                 encoding=_value(flow.response.headers, b"content-encoding") if body else "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import replace
 
@@ -11,8 +12,13 @@ from miqps.addon.rewriter import Rewriter
 from miqps.addon.rulebook import Rulebook
 from miqps.addon.watcher import Watcher
 from miqps.addon.writer import Writer
+from miqps.formats.listed import priors_of
 from miqps.normalizer import Normalizer
+from miqps.priors import Priors
 from miqps.privacy import Privacy
+from miqps.store import Store, StoreError
+
+logger = logging.getLogger(__name__)
 
 
 class Session:
@@ -26,15 +32,19 @@ class Session:
         place: where the map is read from: the database, or another file or address.
         rulebook: the static rules.
         counters: what is counted.
+        trusts_lists: whether lists in the database are believed where nothing was learned.
     """
 
-    def __init__(self, path: str, place: str, rulebook: Rulebook, counters: Counters) -> None:
+    def __init__(
+        self, path: str, place: str, rulebook: Rulebook, counters: Counters, *, trusts_lists: bool
+    ) -> None:
         self.path = path
         self.place = place
+        self.trusts_lists = trusts_lists
         self.rewriter = Rewriter(counters)
         self._privacy = Privacy()
         self._writer = Writer(path, counters)
-        self._watcher = Watcher(place, self._use, rulebook)
+        self._watcher = Watcher(place, self._use, rulebook, self._lists)
         self.recorder = Recorder(self._writer, counters)
         self._use(self._watcher.begin())
 
@@ -76,6 +86,16 @@ class Session:
         """Whether a reverse proxy hands the client's Host header on."""
         self.recorder.keep_host_header = keep
         self.rewriter.keep_host_header = keep
+
+    def _lists(self) -> Priors:
+        if not self.trusts_lists:
+            return Priors()
+        try:
+            with Store.open(self.path, create=False) as store:
+                return priors_of(store)
+        except StoreError as error:
+            logger.warning(f"miqps: no lists can be read for now: {error}")
+            return Priors()
 
     def _use(self, normalizer: Normalizer) -> None:
         self.rewriter.normalizer = normalizer

@@ -10,6 +10,7 @@ from miqps.addon.rulebook import Rulebook
 from miqps.following import Follower
 from miqps.mapping import Map
 from miqps.normalizer import Normalizer
+from miqps.priors import Priors
 from miqps.settings import RECORDING
 
 logger = logging.getLogger(__name__)
@@ -22,17 +23,23 @@ class Watcher:
         place: a store, a file of JSON, or an http(s) address.
         use: is given the new normalizer, on the thread of the watcher.
         rulebook: the static rules.
+        lists: gives the lists that are trusted, each time a map or rules come into force.
 
     Raises:
         MapError: the address is none.
     """
 
     def __init__(
-        self, place: str, use: Callable[[Normalizer], None], rulebook: Rulebook | None = None
+        self,
+        place: str,
+        use: Callable[[Normalizer], None],
+        rulebook: Rulebook | None = None,
+        lists: Callable[[], Priors] = Priors,
     ) -> None:
         self.rulebook = rulebook or Rulebook()
         self._follower = Follower(place)
         self._use = use
+        self._lists = lists
         self._map: Map | None = None
         self._rules = self.rulebook.rules
         self._is_stopping = False
@@ -63,7 +70,7 @@ class Watcher:
         """What to start with, whatever there is of a map; the network is not waited for."""
         if not self._follower.asks_the_network:
             self._map = self._follower.look()
-        return Normalizer(self._map, self._rules, on_wire=True)
+        return self._made()
 
     def look(self) -> Normalizer | None:
         """The normalizer for map and rules when either is another than at the last look."""
@@ -72,7 +79,10 @@ class Watcher:
         if map is None and rules is self._rules:
             return None
         self._map, self._rules = map or self._map, rules
-        return Normalizer(self._map, rules, on_wire=True)
+        return self._made()
+
+    def _made(self) -> Normalizer:
+        return Normalizer(self._map, self._rules, on_wire=True, trusted=self._lists())
 
     def _run(self) -> None:
         failed = False

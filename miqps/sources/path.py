@@ -44,7 +44,7 @@ class PathSource:
     def edition(self) -> _Stored | _Written | None:
         """The map that is there; None without a file, or in a store that has no tables yet."""
         try:
-            self._edition = _stored(self.name) if _is_store(self.name) else _written(self.name)
+            self._edition = _stored(self.name) if is_store(self.name) else _written(self.name)
         except FileNotFoundError:
             self._edition = None
         except (OSError, sqlite3.Error) as error:
@@ -75,7 +75,8 @@ def _from_body(body: bytes, version: int) -> Map:
         raise MapError(f"version {version}: {error}") from None
 
 
-def _is_store(path: str) -> bool:
+def is_store(path: str) -> bool:
+    """Whether a file is a database. Raises OSError."""
     with open(path, "rb") as file:
         return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
 

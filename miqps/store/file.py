@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -61,7 +62,7 @@ class File:
                 os.close(os.open(name, os.O_CREAT | os.O_WRONLY, 0o600))
             db = Database(sqlite3.connect(name, timeout=_BUSY_SECONDS))
             try:
-                db.execute("PRAGMA journal_mode = WAL")
+                _use_wal(db)
                 db.execute("PRAGMA synchronous = NORMAL")
                 if migrations.pending(db):
                     _migrate(db)
@@ -99,6 +100,19 @@ def whole(value: object) -> int:
     """A cell that holds an integer."""
     assert isinstance(value, int)
     return value
+
+
+def _use_wal(db: Database) -> None:
+    """Switch the journal on; for this SQLite itself does not always wait for others."""
+    until = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
 
 
 def _migrate(db: Database) -> None:
