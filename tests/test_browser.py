@@ -133,7 +133,12 @@ OUTCOMES: list[tuple[object, str, str]] = [
         "timeout",
         "loads one document after the other",
     ),
-    ("<script>location.reload()</script>", "timeout", "loads one document after the other"),
+    # On a busy machine the time is over before so many documents were loaded.
+    (
+        "<script>location.reload()</script>",
+        "timeout",
+        "loads one document after the other|no load event|does not answer|no answer",
+    ),
     ("<script>onload = () => { for (;;); }</script>", "timeout", "no load event"),
     # Firefox may get to the timer before it says that the page is loaded.
     (
