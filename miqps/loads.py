@@ -29,6 +29,9 @@ class Load(NamedTuple):
     no_vary_search: str = ""
     """The header of that name, as it came with a page."""
 
+    goes_in_circles: bool = False
+    """No load, but word that the site puts back what is taken out of such URLs."""
+
     is_canary: bool = False
     """It went through as it came, although something may go."""
 

@@ -80,6 +80,7 @@ class Normalizer:
         trusted: Priors | None = None,
     ) -> None:
         self._rules = default_rules() if rules is None else rules
+        self._map, self._trusted = map, trusted
         self.version = map.version if map else 0
         """The version of the map, 0 without one."""
         self.contexts = map.contexts if map else 0
@@ -120,6 +121,10 @@ class Normalizer:
         return LiveNormalizer(
             map, partial(cls, rules=rules, on_wire=on_wire, trusted=trusted), follower
         )
+
+    def for_fetching(self) -> Normalizer:
+        """By the same map and rules, for URLs that are fetched under their new address."""
+        return Normalizer(self._map, self._rules, trusted=self._trusted)
 
     def clean(self, url: str) -> str:
         """The URL without the parameters that may go; the same object when nothing goes."""

@@ -57,6 +57,9 @@ class _Hints:
     """What a batch says beside its loads."""
 
     drifted: list[str] = field(default_factory=list)
+    circles: list[str] = field(default_factory=list)
+    """URLs that the site changes back."""
+
     headers: dict[str, str] = field(default_factory=dict)
     """`No-Vary-Search` by URL."""
 
@@ -120,6 +123,9 @@ class Scribe:
         if address is None:
             report.passed_over["odd target"] += load.hits
             return []
+        if load.goes_in_circles:
+            hints.circles.append(address)
+            return []
         sighting = Sighting(address, hits=load.hits, document=self._document(address, load))
         try:
             found = list(sift(sighting, privacy, report.passed_over))
@@ -142,7 +148,9 @@ class Scribe:
             seen.append(SeenHeader(site, path, header))
         if seen:
             store.lists.note(seen)
-        return store.corpus.note_drift(hints.drifted) if hints.drifted else 0
+        if hints.circles:
+            store.signs.circle(hints.circles)
+        return store.signs.drift(hints.drifted) if hints.drifted else 0
 
     def _drifts(self, load: Load, found: list[Observation]) -> bool:
         answer = next((o.answer for o in found if o.answer is not None), None)

@@ -46,6 +46,7 @@ from miqps.store.maps import Edition
 from miqps.urls import Context
 
 SITE = "shop.example"
+MODES = "observe, dry-run, rewrite, redirect"
 PAGE = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 FETCHED = {"Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate", "Accept": "*/*"}
 HTML = {"Content-Type": "text/html; charset=utf-8"}
@@ -82,14 +83,14 @@ def a_flow(
         b"", None, 0, 0,
     )  # fmt: skip
     flow.response = None
-    flow.comment = f"{status}"
+    flow.metadata["status"] = status
     flow.metadata["answer"] = dict(answer)
     return flow
 
 
 def answered(flow: http.HTTPFlow) -> http.HTTPFlow:
     flow.response = http.Response.make(
-        int(flow.comment), flow.metadata.pop("body", b""), flow.metadata.pop("answer")
+        flow.metadata.pop("status"), flow.metadata.pop("body", b""), flow.metadata.pop("answer")
     )
     return flow
 
@@ -398,12 +399,31 @@ def test_a_client_that_goes_in_circles_is_let_out(
     publish(db, a_map(1, "utm_source"))
     addon = start()
     assert {load(addon, a_flow()).request.data.path for _ in range(9)} == {b"/p?id=7"}
-    targets = [load(addon, a_flow(status=302)).request.data.path for _ in range(4)]
+    moved = {**HTML, "Location": "/other"}
+    targets = [load(addon, a_flow(status=302, answer=moved)).request.data.path for _ in range(4)]
     assert targets == [b"/p?id=7"] * 3 + [b"/p?id=7&utm_source=mail"]
     other = load(addon, a_flow(b"/p?id=8&utm_source=x"))
     assert other.request.data.path == b"/p?id=8&utm_source=x"
     said = "miqps: shop.example puts a parameter back, leaving its like alone"
     assert caplog.messages.count(said) == 1
+
+
+def test_a_redirect_that_has_what_was_removed_is_a_circle_at_once(
+    start: Callable[..., Miqps], db: Path
+) -> None:
+    publish(db, a_map(1, "utm_source"))
+    addon = start()
+    load(addon, a_flow(b"/p?id=1&utm_source=rec"))
+    back = {**HTML, "Location": f"https://{SITE}/p?id=7&utm_source=mail"}
+    assert load(addon, a_flow(status=302, answer=back)).request.data.path == b"/p?id=7"
+    assert load(addon, a_flow()).request.data.path == b"/p?id=7&utm_source=mail"
+    addon.done()
+    # It is known at the next start, until the context was judged again.
+    with Store.open(db) as store:
+        (stored,) = store.corpus.contexts(SITE)
+        assert stored.drifted
+        assert store.signs.circling() == {(SITE, ("id", "utm_source"))}
+        store.evidence.save(store.journal.begin("{}"), stored, [], [])
 
 
 @pytest.mark.parametrize(
@@ -420,7 +440,8 @@ def test_what_is_a_circle(asked: list[tuple[str, float]], closes: list[bool]) ->
     loops = Loops(lambda: time_now)
     found = []
     for client, time_now in asked:  # noqa: B007  # read by the clock
-        found.append(loops.closes(client, Origin("https", SITE, 443), b"/p?a=1"))
+        where = Origin("https", SITE, 443)
+        found.append(loops.closes(client, where, b"/p?a=1", b"/p", b"/elsewhere"))
     assert found == closes
 
 
@@ -430,8 +451,13 @@ def test_what_is_a_circle(asked: list[tuple[str, float]], closes: list[bool]) ->
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("miqps_mode", "rewrit", "miqps_mode must be one of observe, rewrite, not 'rewrit'"),
-        ("miqps_mode", "", "miqps_mode must be one of observe, rewrite, not ''"),
+        (
+            "miqps_mode",
+            "rewrit",
+            "miqps_mode must be one of observe, dry-run, rewrite, redirect, not 'rewrit'",
+        ),
+        ("miqps_mode", "", "miqps_mode must be one of observe, dry-run, rewrite, redirect, not ''"),
+        ("miqps_scope", "none", "miqps_scope must be one of documents, all, not 'none'"),
         ("miqps_db", "", "miqps_db must be the path of a file"),
         ("miqps_canary", 101, "miqps_canary must be a percentage from 0 to 100, not 101"),
         ("miqps_canary", -1, "miqps_canary must be a percentage from 0 to 100, not -1"),
@@ -598,7 +624,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "small"
     place.mkdir()
     mounted = shutil.which("mount") and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", place], capture_output=True
+        ["mount", "-t", "tmpfs", "-o", "size=1024k", "tmpfs", place], capture_output=True
     )
     if not mounted or mounted.returncode:
         pytest.skip("needs the right to mount a small file system")
@@ -610,7 +636,7 @@ def test_a_full_disk_is_waited_for(small_disk: Path, caplog: pytest.LogCaptureFi
     db = small_disk / "miqps.db"
     Store.open(db).close()
     filler = small_disk / "filler"
-    filler.write_bytes(b"x" * (400 * 1024 - sum(f.stat().st_size for f in small_disk.iterdir())))
+    filler.write_bytes(b"x" * (1024 * 1024 - sum(f.stat().st_size for f in small_disk.iterdir())))
     counters = Counters()
     writer = Writer(str(db), counters)
     writer.start()
@@ -727,6 +753,117 @@ def test_canaries_go_through_as_they_came(start: Callable[..., Miqps], db: Path)
     assert addon._counters["rewritten"] == 0
     addon.done()
     assert list(urls_in(db)) == ["https://shop.example/p?id=7&utm_source=mail"]
+
+
+# Modes
+
+
+def test_dry_run_changes_nothing_and_shows_what_would_go(
+    start: Callable[..., Miqps], db: Path
+) -> None:
+    publish(db, a_map(1, "utm_source"))
+    addon = start(miqps_mode="dry-run")
+    flow = load(addon, a_flow())
+    assert flow.request.data.path == b"/p?id=7&utm_source=mail"
+    assert (flow.comment, flow.marked) == ("miqps: would remove utm_source", ":eyes:")
+    assert (addon._counters["would_rewrite"], addon._counters["rewritten"]) == (1, 0)
+    addon.done()
+    assert "https://shop.example/p?id=7&utm_source=mail" in urls_in(db)
+
+
+def test_what_was_removed_is_in_the_comment_of_the_flow(
+    start: Callable[..., Miqps], db: Path
+) -> None:
+    publish(db, a_map(1, "utm_source"))
+    addon = start()
+    flow = load(addon, a_flow())
+    assert (flow.comment, flow.marked) == ("miqps: removed utm_source", ":broom:")
+    assert load(addon, a_flow(b"/p?id=7")).comment == ""
+    mine = a_flow()
+    mine.comment, mine.marked = "my own", ":heart_eyes:"
+    addon.request(mine)
+    assert (mine.comment, mine.marked) == ("my own", ":heart_eyes:")
+
+
+def test_redirect_sends_page_loads_to_the_clean_url(start: Callable[..., Miqps], db: Path) -> None:
+    publish(db, a_map(1, "utm_source"))
+    addon = start(miqps_mode="redirect")
+
+    def asked(**more: object) -> http.HTTPFlow:
+        flow = a_flow(**more)  # type: ignore[arg-type]
+        addon.request(flow)
+        return flow
+
+    flow = asked()
+    assert flow.response
+    assert flow.response.status_code == 307
+    assert flow.response.headers.fields == (
+        (b"Location", b"/p?id=7"), (b"Cache-Control", b"no-store"), (b"content-length", b"0")
+    )  # fmt: skip
+    assert flow.request.data.path == b"/p?id=7&utm_source=mail"
+    assert asked(target=b"/p?id=7").response is None
+    # A HEAD, and a target that a Location cannot name, are cleaned on the wire.
+    for more in ({"method": b"HEAD"}, {"target": b"//p?id=7&utm_source=x"}):
+        other = asked(**more)
+        assert other.response is None
+    assert asked(headers={"Accept": "*/*"}).response is None
+
+
+def test_redirect_lets_go_only_what_may_go_from_an_address(
+    start: Callable[..., Miqps], db: Path
+) -> None:
+    """What only page scripts read stays in the address."""
+    context = Context(SITE, "/p", ("id", "utm_source"))
+    verdicts = (
+        Verdict("id", "important", "t"),
+        Verdict("utm_source", "neutral", "t", key="important"),
+    )
+    site = SiteMap(SITE, (ContextVerdicts(context, verdicts),))
+    publish(db, Map(1, "2026-01-01T00:00:00Z", {SITE: site}))
+    addon = start(miqps_mode="redirect")
+    flow = a_flow()
+    addon.request(flow)
+    assert flow.response is None
+    assert flow.request.data.path == b"/p?id=7&utm_source=mail"
+
+
+@pytest.mark.parametrize("by", ["redirect", "script"])
+def test_redirect_meets_a_site_that_puts_it_back(
+    start: Callable[..., Miqps], db: Path, by: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One extra request at the most, and then the site has its way."""
+    publish(db, a_map(1, "utm_source"))
+    addon = start(miqps_mode="redirect")
+    first = a_flow()
+    addon.request(first)
+    assert first.response
+    back = {**HTML, "Location": f"https://{SITE}/p?id=7&utm_source=mail"}
+    clean = a_flow(b"/p?id=7", **({"status": 302, "answer": back} if by == "redirect" else {}))
+    assert load(addon, clean).request.data.path == b"/p?id=7"
+    again = a_flow()
+    addon.request(again)
+    assert again.response is None
+    assert again.request.data.path == b"/p?id=7&utm_source=mail"
+    other = a_flow(b"/p?id=8&utm_source=x")
+    addon.request(other)
+    assert other.response is None
+    assert addon._counters["loops"] == 1
+    assert caplog.text.count("puts a parameter back") == 1
+
+
+def test_all_reads_of_a_site_may_be_in_scope(
+    start: Callable[..., Miqps], db: Path, context: taddons.context
+) -> None:
+    publish(db, a_map(1, "utm_source"))
+    script = {"Accept": "*/*", "Sec-Fetch-Dest": "script"}
+    addon = start()
+    assert load(addon, a_flow(headers=script)).request.data.path == b"/p?id=7&utm_source=mail"
+    context.configure(addon, miqps_scope="all")
+    assert load(addon, a_flow(headers=script)).request.data.path == b"/p?id=7"
+    post = a_flow(method=b"POST")
+    assert load(addon, post).request.data.path == b"/p?id=7&utm_source=mail"
+    upgrade = a_flow(headers={**script, "Upgrade": "websocket"})
+    assert load(addon, upgrade).request.data.path == b"/p?id=7&utm_source=mail"
 
 
 def test_lists_are_trusted_when_asked_to(start: Callable[..., Miqps], db: Path) -> None:

@@ -302,7 +302,10 @@ def test_a_touched_script_reloads_from_a_checkout_that_is_not_installed(
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("miqps_mode=rewrit", "miqps_mode must be one of observe, rewrite, not 'rewrit'"),
+        (
+            "miqps_mode=rewrit",
+            "miqps_mode must be one of observe, dry-run, rewrite, redirect, not 'rewrit'",
+        ),
         ("miqps_db=/", "miqps_db: /: not a file; choose another miqps_db"),
     ],
 )

@@ -267,6 +267,7 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
 SCHEMA = {
     "answers": "url_id status title canonical cookies_sent fingerprint seen",
     "bounds": "name value",
+    "circles": "id context_id times seen",
     "contexts": "id site_id kind path names hits first_seen last_seen judged judged_urls drifted",
     "evidence": "site path names url removed on_wire outcome blamed reason swapped run_id",
     "forgotten": "reason contexts hits",

@@ -11,6 +11,7 @@ from mitmproxy.addonmanager import Loader
 from mitmproxy.exceptions import OptionsError
 
 from miqps.addon import options
+from miqps.addon.commands import Commands
 from miqps.addon.counters import Counters
 from miqps.addon.session import Session
 
@@ -34,9 +35,9 @@ class Miqps:
         self._counters = Counters()
         self._session: Session | None = None
         self._retired: list[Session] = []
-        self._rewrites = False
         self._is_running = False
         self._has_failed = False
+        self.addons = [Commands(lambda: self._session, self._counters)]
 
     def load(self, loader: Loader) -> None:
         options.declare(loader)
@@ -47,6 +48,7 @@ class Miqps:
             return
         try:
             mode = options.parse_mode(ctx.options.miqps_mode)
+            scope = options.parse_scope(ctx.options.miqps_scope)
             path = options.parse_path(ctx.options.miqps_db)
             place = options.parse_map(ctx.options.miqps_map) or path
             rules = options.parse_rules(ctx.options.miqps_rules)
@@ -67,7 +69,7 @@ class Miqps:
         # The proxy server declares this one; it may be missing where there is no server.
         keep = "keep_host_header" in ctx.options and ctx.options.keep_host_header
         session.keep_host_header(keep)
-        session.send_canaries(canary)
+        session.rewrite(mode, scope, canary)
         session.record(
             privacy,
             is_on=ctx.options.miqps_record != "off",
@@ -81,7 +83,7 @@ class Miqps:
                 self._retired.append(self._session)
             if self._is_running:
                 session.start()
-        self._session, self._rewrites = session, mode == "rewrite"
+        self._session = session
         if self._is_running:
             self._log_state()
 
@@ -94,7 +96,7 @@ class Miqps:
     def request(self, flow: http.HTTPFlow) -> None:
         if flow.response or flow.error or not flow.live:
             return
-        if self._session and self._rewrites:
+        if self._session and self._session.rewriter.mode != "observe":
             self._unharmed(self._session.rewriter.request, flow)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
@@ -125,7 +127,7 @@ class Miqps:
         if self._session:
             normalizer, rulebook = self._session.rewriter.normalizer, self._session.rulebook
             logger.info(
-                f"miqps: mode {'rewrite' if self._rewrites else 'observe'},"
+                f"miqps: mode {self._session.rewriter.mode},"
                 f" database {self._session.path}, map version {normalizer.version},"
                 f" {normalizer.contexts} contexts" + (f", {rulebook}" if rulebook.path else "")
             )

@@ -38,6 +38,16 @@ def not_rewritten(request: http.Request) -> str | None:
     return _not_a_page_load(_headers(request))
 
 
+def not_a_read(request: http.Request) -> str | None:
+    """Why a request is none that only reads; None: a GET of a person's program, or a HEAD."""
+    if request.data.method not in (b"GET", b"HEAD"):
+        return "method"
+    headers = _headers(request)
+    if b"websocket" in headers.get(b"upgrade", b"").lower():
+        return "upgrade"
+    return "prober" if _is_prober(headers) else None
+
+
 def not_recorded(request: http.Request, response: http.Response) -> str | None:
     """Why a flow is not recorded; None: it is a page that a browser can load again by its URL."""
     if request.data.method not in (b"GET", b"HEAD"):

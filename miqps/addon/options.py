@@ -20,8 +20,10 @@ from miqps.settings import DEFAULT_DB, DRIFT
 from miqps.sources import is_address, open_source
 from miqps.store import Store, StoreError
 
-Mode = Literal["observe", "rewrite"]
+Mode = Literal["observe", "dry-run", "rewrite", "redirect"]
 MODES: Sequence[Mode] = get_args(Mode)
+Scope = Literal["documents", "all"]
+SCOPES: Sequence[Scope] = get_args(Scope)
 RECORDS = ("urls", "counts", "off")
 
 
@@ -44,8 +46,17 @@ def declare(loader: Loader) -> None:
         "miqps_mode",
         str,
         "rewrite",
-        "observe: only record. rewrite: record, and remove neutral parameters from requests.",
+        "observe: only record. dry-run: mark and count what would go. rewrite: remove neutral"
+        " parameters from requests. redirect: send page loads to the clean URL, so that the address"
+        " bar shows it.",
         choices=MODES,
+    )
+    loader.add_option(
+        "miqps_scope",
+        str,
+        "documents",
+        "What is rewritten: documents, or all requests that only read, of sites that are known.",
+        choices=SCOPES,
     )
     loader.add_option(
         "miqps_rules",
@@ -110,6 +121,14 @@ def parse_mode(text: str) -> Mode:
         if text == mode:
             return mode
     raise ValueError(f"miqps_mode must be one of {', '.join(MODES)}, not {text!r}")
+
+
+def parse_scope(text: str) -> Scope:
+    """The scope of this name. Raises ValueError with one line that lists the scopes."""
+    for scope in SCOPES:
+        if text == scope:
+            return scope
+    raise ValueError(f"miqps_scope must be one of {', '.join(SCOPES)}, not {text!r}")
 
 
 def parse_path(text: str) -> str:

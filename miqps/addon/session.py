@@ -7,13 +7,16 @@ import time
 from dataclasses import replace
 
 from miqps.addon.counters import Counters
+from miqps.addon.options import Mode, Scope
 from miqps.addon.recorder import Recorder
 from miqps.addon.rewriter import Rewriter
 from miqps.addon.rulebook import Rulebook
 from miqps.addon.watcher import Watcher
 from miqps.addon.writer import Writer
 from miqps.formats.listed import priors_of
+from miqps.loads import Load
 from miqps.normalizer import Normalizer
+from miqps.origin import Origin
 from miqps.priors import Priors
 from miqps.privacy import Privacy
 from miqps.store import Store, StoreError
@@ -41,7 +44,7 @@ class Session:
         self.path = path
         self.place = place
         self.trusts_lists = trusts_lists
-        self.rewriter = Rewriter(counters)
+        self.rewriter = Rewriter(counters, self._note_loop)
         self._privacy = Privacy()
         self._writer = Writer(path, counters)
         self._watcher = Watcher(place, self._use, rulebook, self._lists)
@@ -71,6 +74,10 @@ class Session:
         """Go by other static rules, as soon as a thread has made them ready."""
         self._watcher.replace_rules(rulebook)
 
+    def reload(self) -> None:
+        """Look for a new map and edited rules at once. Returns before that."""
+        self._watcher.wake()
+
     def record(self, privacy: Privacy, *, is_on: bool, api_calls: bool) -> None:
         """Go by these wishes about what is recorded, from now on."""
         self._privacy = privacy
@@ -78,14 +85,28 @@ class Session:
         self.recorder.is_on = is_on
         self.recorder.records_api = api_calls
 
-    def send_canaries(self, percent: int) -> None:
-        """How many of what could be rewritten go through as they came, from now on."""
-        self.rewriter.canary = percent
+    def rewrite(self, mode: Mode, scope: Scope, canary: int) -> None:
+        """Go by these wishes about what is rewritten, from now on.
+
+        `canary` is the percentage of what could be rewritten that goes through as it came.
+        """
+        self.rewriter.mode, self.rewriter.scope, self.rewriter.canary = mode, scope, canary
 
     def keep_host_header(self, keep: bool) -> None:
         """Whether a reverse proxy hands the client's Host header on."""
         self.recorder.keep_host_header = keep
         self.rewriter.keep_host_header = keep
+
+    def _circling(self) -> frozenset[tuple[str, tuple[str, ...]]]:
+        try:
+            with Store.open(self.path, create=False) as store:
+                return store.signs.circling()
+        except StoreError:
+            # What cannot be read is said by the writer.
+            return frozenset()
+
+    def _note_loop(self, where: Origin, target: bytes) -> None:
+        self._writer.put(Load(where, target, hits=0, goes_in_circles=True))
 
     def _lists(self) -> Priors:
         if not self.trusts_lists:
@@ -98,6 +119,8 @@ class Session:
             return Priors()
 
     def _use(self, normalizer: Normalizer) -> None:
+        self.rewriter.circling = self._circling()
+        self.rewriter.fetching = normalizer.for_fetching()
         self.rewriter.normalizer = normalizer
         self._writer.privacy = self._with_rules(self._privacy)
 

@@ -61,6 +61,10 @@ class Watcher:
         if self._thread.ident is not None:
             self._thread.join(seconds)
 
+    def wake(self) -> None:
+        """Look now, and not only at the end of the interval."""
+        self._wake.set()
+
     def replace_rules(self, rulebook: Rulebook) -> None:
         """Go by another rule book, as soon as the thread comes to it."""
         self.rulebook = rulebook

@@ -130,7 +130,8 @@ class Writer:
                 load = self._queue.get_nowait()
                 self._bytes_taken += len(load.body)
                 size += len(load.body)
-                key = (load.origin, load.target, load.kind, load.is_canary)
+                what = load.kind, load.is_canary, load.goes_in_circles
+                key = (load.origin, load.target, *what)
                 known = self._batch.get(key)
                 self._batch[key] = load._replace(hits=load.hits + known.hits) if known else load
 

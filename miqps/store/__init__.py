@@ -22,6 +22,7 @@ from miqps.store.journal import Journal, JournalEntry
 from miqps.store.lists import Lists
 from miqps.store.maps import Maps
 from miqps.store.pins import Pins
+from miqps.store.signs import Signs
 
 __all__ = [
     "ImportedFile",
@@ -47,6 +48,7 @@ class Store:
         self.maps = Maps(file)
         self.pins = Pins(file)
         self.lists = Lists(file)
+        self.signs = Signs(file)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, create: bool = True) -> Self:

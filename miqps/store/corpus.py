@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import get_args
 
@@ -192,25 +192,6 @@ class Corpus:
         """All sites of the corpus, the most seen first."""
         rows = self._file.rows("SELECT site FROM site_summary ORDER BY hits DESC, site")
         return [str(site) for (site,) in rows]
-
-    def note_drift(self, addresses: Sequence[str]) -> int:
-        """Note that these pages show something else than they do stripped; returns how many.
-
-        Their contexts are due to be judged again.
-        """
-        noted = 0
-        with self._file.writing() as db:
-            for url in addresses:
-                site = urls.site(url) or ""
-                place = urls.context_of(url, self._prefixes(db, site))
-                if place is not None:
-                    cursor = db.execute(
-                        "UPDATE contexts SET drifted = ? WHERE kind = 'page' AND path = ?"
-                        " AND names = ? AND site_id = (SELECT id FROM sites WHERE site = ?)",
-                        [now(), place.path, json.dumps(place.names, ensure_ascii=False), site],
-                    )
-                    noted += cursor.rowcount
-        return noted
 
     def contexts(self, site: str, kind: Kind = "page") -> list[StoredContext]:
         """The contexts of a site, the most seen first. Redacted URLs do not count."""

@@ -301,6 +301,13 @@ CREATE TABLE imported_sites (
     imported TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE circles (
+    id INTEGER PRIMARY KEY,
+    context_id INTEGER NOT NULL UNIQUE REFERENCES contexts(id) ON DELETE CASCADE,
+    times INTEGER NOT NULL,
+    seen TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE lists (
     name TEXT PRIMARY KEY,
     format TEXT NOT NULL,
