@@ -42,3 +42,11 @@ def script():
 # A busy machine is no fault: no test may fail for its speed.
 hypothesis.settings.register_profile("miqps", deadline=None)
 hypothesis.settings.load_profile("miqps")
+
+_LONG = ("test_datasette", "test_loop", "test_map_life", "test_probe_run", "test_bench_proxy")
+"""Whole runs, a minute and more each."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The long ones first: where two processes share the suite, none is left alone at its end."""
+    items.sort(key=lambda item: item.path.stem not in _LONG)
