@@ -55,6 +55,12 @@ class Journal:
         rows = self._file.rows("SELECT settings FROM runs ORDER BY id DESC LIMIT 1")
         return str(rows[0][0]) if rows else ""
 
+    def totals(self) -> tuple[int, int, int]:
+        """Runs, what they have rendered, and renders that they have saved by sharing."""
+        sql = "SELECT count(*), coalesce(sum(renders), 0), coalesce(sum(shared), 0) FROM runs"
+        runs, renders, shared = self._file.rows(sql)[0]
+        return whole(runs), whole(renders), whole(shared)
+
     def count(self, run_id: int, renders: int, shared: int) -> None:
         """Add to what the run has spent and saved."""
         with self._file.writing() as db:
