@@ -13,7 +13,9 @@ from mitmproxy.exceptions import OptionsError
 from miqps.addon import options
 from miqps.addon.commands import Commands
 from miqps.addon.counters import Counters
+from miqps.addon.dashboard import OWN_PAGE, Dashboard
 from miqps.addon.session import Session
+from miqps.ledger import Ledger
 
 logger = logging.getLogger(__name__)
 
@@ -33,11 +35,15 @@ class Miqps:
 
     def __init__(self) -> None:
         self._counters = Counters()
+        self._ledger = Ledger()
         self._session: Session | None = None
         self._retired: list[Session] = []
         self._is_running = False
         self._has_failed = False
-        self.addons = [Commands(lambda: self._session, self._counters)]
+        self.addons = [
+            Commands(lambda: self._session, self._counters),
+            Dashboard(lambda: self._session, self._counters, self._ledger),
+        ]
 
     def load(self, loader: Loader) -> None:
         options.declare(loader)
@@ -62,7 +68,9 @@ class Miqps:
             wanted = path, place, trusts
             if session is None or (session.path, session.place, session.trusts_lists) != wanted:
                 options.check_database(path)
-                session = Session(path, place, rulebook, self._counters, trusts_lists=trusts)
+                session = Session(
+                    path, place, rulebook, self._counters, self._ledger, trusts_lists=trusts
+                )
         except ValueError as error:
             # mitmproxy shows where this comes from; what is behind it would only bury the line.
             raise OptionsError(str(error)) from None  # type: ignore[no-untyped-call]
@@ -100,7 +108,7 @@ class Miqps:
             self._unharmed(self._session.rewriter.request, flow)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
-        if self._session:
+        if self._session and OWN_PAGE not in flow.metadata:
             self._unharmed(self._session.recorder.responseheaders, flow)
             self._unharmed(self._session.rewriter.responseheaders, flow)
 

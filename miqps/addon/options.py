@@ -107,6 +107,12 @@ def declare(loader: Loader) -> None:
         "Days after which what was not seen again is forgotten, with its evidence; 0: never.",
     )
     loader.add_option(
+        "miqps_dashboard",
+        str,
+        "miqps.test",
+        "Name under which clients of the proxy find the dashboard, http://NAME/; empty: nowhere.",
+    )
+    loader.add_option(
         "miqps_canary",
         int,
         DRIFT.canary,

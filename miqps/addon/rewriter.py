@@ -14,6 +14,7 @@ from miqps.addon.loops import Loops
 from miqps.addon.navigation import not_a_read, not_rewritten
 from miqps.addon.options import Mode, Scope
 from miqps.addon.origin import origin
+from miqps.ledger import Ledger
 from miqps.normalizer import Normalizer
 from miqps.origin import Origin
 
@@ -37,11 +38,15 @@ class Rewriter:
 
     Args:
         counters: what is counted.
+        ledger: what is cleaned is written down there.
         loop: is told of a pattern that goes in circles: its origin and a target.
     """
 
     def __init__(
-        self, counters: Counters, loop: Callable[[Origin, bytes], None] = lambda *_: None
+        self,
+        counters: Counters,
+        ledger: Ledger | None = None,
+        loop: Callable[[Origin, bytes], None] = lambda *_: None,
     ) -> None:
         self.mode: Mode = "rewrite"
         self.scope: Scope = "documents"
@@ -57,6 +62,7 @@ class Rewriter:
         self.circling: frozenset[tuple[str, tuple[str, ...]]] = frozenset()
         """Site and pattern of what was found to go in circles before."""
         self._counters = counters
+        self._ledger = ledger or Ledger()
         self._loop = loop
         self._loops = Loops()
 
@@ -77,7 +83,7 @@ class Rewriter:
             return
         if self.mode == "dry-run":
             flow.metadata[CLEANED_TARGET] = cleaned
-            self._mark(flow, "would remove", target, cleaned)
+            self._mark(flow, where, "would remove", target, cleaned)
             self._counters.add("would_rewrite")
         elif self.canary and random.random() * 100 < self.canary:
             flow.metadata[CLEANED_TARGET] = cleaned
@@ -87,7 +93,7 @@ class Rewriter:
         else:
             flow.metadata[ORIGINAL_TARGET] = target
             flow.request.data.path = cleaned
-            self._mark(flow, "removed", target, cleaned)
+            self._mark(flow, where, "removed", target, cleaned)
             self._counters.add("rewritten")
             if self._counters.first("rewritten", f"{where.host}:{where.port}"):
                 logger.info(f"miqps: rewriting {where.host}:{where.port}")
@@ -114,14 +120,17 @@ class Rewriter:
             return
         headers = ((b"Location", cleaned), (b"Cache-Control", b"no-store"))
         flow.response = http.Response.make(307, b"", http.Headers(headers))
-        self._mark(flow, "removed by a redirect", target, cleaned)
+        self._mark(flow, where, "removed by a redirect", target, cleaned)
         self._counters.add("redirected")
         if self._counters.first("rewritten", f"{where.host}:{where.port}"):
             logger.info(f"miqps: redirecting {where.host}:{where.port}")
 
-    def _mark(self, flow: http.HTTPFlow, what: str, target: bytes, cleaned: bytes) -> None:
+    def _mark(
+        self, flow: http.HTTPFlow, where: Origin, what: str, target: bytes, cleaned: bytes
+    ) -> None:
         """Show in the flow what happened to it; names only, and nothing of a person's is lost."""
-        gone = sorted({*query.names(target)} - {*query.names(cleaned)})
+        gone = tuple(sorted({*query.names(target)} - {*query.names(cleaned)}))
+        self._ledger.note(_site(where), target, cleaned, gone, what)
         flow.comment = flow.comment or f"miqps: {what} {', '.join(gone)}"
         flow.marked = flow.marked or _MARKS[self.mode]
 
@@ -131,7 +140,7 @@ class Rewriter:
         paused, circling = self.paused, self.circling
         if not paused and not circling:
             return False
-        site = urls.site(f"{where.scheme}://{where.host}:{where.port}") or ""
+        site = _site(where)
         return not paused.isdisjoint(("*", where.host, site)) or (
             (site, query.names(target)) in circling
         )
@@ -140,6 +149,10 @@ class Rewriter:
         self._counters.add("loops")
         logger.warning(f"miqps: {where.host} puts a parameter back, leaving its like alone")
         self._loop(where, target)
+
+
+def _site(where: Origin) -> str:
+    return urls.site(f"{where.scheme}://{where.host}:{where.port}") or where.host
 
 
 def _client(flow: http.HTTPFlow) -> str:

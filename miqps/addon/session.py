@@ -14,6 +14,7 @@ from miqps.addon.rulebook import Rulebook
 from miqps.addon.watcher import Watcher
 from miqps.addon.writer import Writer
 from miqps.formats.listed import priors_of
+from miqps.ledger import Ledger
 from miqps.loads import Load
 from miqps.normalizer import Normalizer
 from miqps.origin import Origin
@@ -35,16 +36,24 @@ class Session:
         place: where the map is read from: the database, or another file or address.
         rulebook: the static rules.
         counters: what is counted.
+        ledger: what is cleaned is written down there.
         trusts_lists: whether lists in the database are believed where nothing was learned.
     """
 
     def __init__(
-        self, path: str, place: str, rulebook: Rulebook, counters: Counters, *, trusts_lists: bool
+        self,
+        path: str,
+        place: str,
+        rulebook: Rulebook,
+        counters: Counters,
+        ledger: Ledger,
+        *,
+        trusts_lists: bool,
     ) -> None:
         self.path = path
         self.place = place
         self.trusts_lists = trusts_lists
-        self.rewriter = Rewriter(counters, self._note_loop)
+        self.rewriter = Rewriter(counters, ledger, self._note_loop)
         self._privacy = Privacy()
         self._writer = Writer(path, counters)
         self._watcher = Watcher(place, self._use, rulebook, self._lists)

@@ -106,6 +106,23 @@ class Evidence:
             found.setdefault(_trial(*row), {})[str(kind)] = image
         return dict(found)
 
+    def picture_numbers(self, context_id: int) -> dict[Trial, dict[str, int]]:
+        """The numbers of the pictures of some of the trials of a context, by kind."""
+        rows = self._file.rows(
+            f"SELECT p.kind, p.id, {_TRIAL} FROM trials t JOIN thumbnails p ON p.trial_id = t.id"
+            " WHERE t.context_id = ? ORDER BY p.id",
+            [context_id],
+        )
+        found: dict[Trial, dict[str, int]] = {}
+        for kind, number, *row in rows:
+            found.setdefault(_trial(*row), {})[str(kind)] = whole(number)
+        return found
+
+    def picture(self, number: int) -> bytes | None:
+        """The picture with this number; None when it is not there any more."""
+        rows = self._file.rows("SELECT image FROM thumbnails WHERE id = ?", [number])
+        return bytes(rows[0][0]) if rows else None  # type: ignore[call-overload]
+
     def verdicts(self, site: str) -> tuple[ContextVerdicts, ...]:
         """All that is known of a site's parameters now."""
         rows = self._file.rows(

@@ -55,6 +55,10 @@ class Journal:
         rows = self._file.rows("SELECT settings FROM runs ORDER BY id DESC LIMIT 1")
         return str(rows[0][0]) if rows else ""
 
+    def last_finished(self) -> str:
+        """When the last run ended that was not cut off; "" when there is none."""
+        return str(self._file.rows("SELECT coalesce(max(finished), '') FROM runs")[0][0])
+
     def totals(self) -> tuple[int, int, int]:
         """Runs, what they have rendered, and renders that they have saved by sharing."""
         sql = "SELECT count(*), coalesce(sum(renders), 0), coalesce(sum(shared), 0) FROM runs"
