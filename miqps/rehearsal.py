@@ -119,21 +119,21 @@ def mitmdump(port: int, db: Path, folder: Path, *options: str) -> list[str]:
 
 
 @contextmanager
-def browsing(proxy_port: int) -> Iterator[Callable[[str], None]]:
-    """A person's browser behind the proxy; gives the function that opens a URL.
+def person(proxy_port: int | None = None) -> Iterator[webdriver.Chrome]:
+    """A person's browser, behind the proxy when there is one. Its console is logged.
 
     Raises BrowserError: no browser, or it does not start.
     """
     options = webdriver.ChromeOptions()
     options.binary_location = find_browser()
-    flags = [
-        *quiet_flags(),
-        f"--proxy-server=http://{HOST}:{proxy_port}",
+    flags = quiet_flags()
+    if proxy_port is not None:
         # Chromium goes around every proxy for loopback unless it is told not to.
-        "--proxy-bypass-list=<-loopback>",
-    ]
+        through = f"--proxy-server=http://{HOST}:{proxy_port}"
+        flags = (*flags, through, "--proxy-bypass-list=<-loopback>")
     for flag in flags:
         options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     try:
         # A driver that is named keeps Selenium from looking for one on the internet.
         service = Service(find_driver(options.binary_location))
@@ -141,9 +141,19 @@ def browsing(proxy_port: int) -> Iterator[Callable[[str], None]]:
     except WebDriverException as error:
         said = str(error.msg or error).partition("\n")[0]
         raise BrowserError(f"the browser does not start: {said}") from error
-    driver.set_page_load_timeout(30)
+    driver.set_page_load_timeout(60)
     try:
-        yield driver.get
+        yield driver
     finally:
         with suppress(WebDriverException):
             driver.quit()
+
+
+@contextmanager
+def browsing(proxy_port: int) -> Iterator[Callable[[str], None]]:
+    """A person's browser behind the proxy; gives the function that opens a URL.
+
+    Raises BrowserError: no browser, or it does not start.
+    """
+    with person(proxy_port) as driver:
+        yield driver.get

@@ -8,7 +8,6 @@ import re
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import quote
@@ -17,12 +16,11 @@ import pytest
 from PIL import Image
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
-from miqps.browser.chromium_driver import find_browser, find_driver, quiet_flags
 from miqps.publish import publish
+from miqps.rehearsal import person
 from miqps.settings import JUDGING
 from miqps.store import Observation, Store
 from miqps.trial import Trial
@@ -111,24 +109,6 @@ def proxy(tmp_path: Path, db: Path) -> Iterator[Proxy]:
         assert not any("Traceback" in line for line in running.said)
 
 
-@contextmanager
-def browsing(port: int) -> Iterator[webdriver.Chrome]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = find_browser()
-    flags = (f"--proxy-server=http://127.0.0.1:{port}", "--proxy-bypass-list=<-loopback>")
-    for flag in (*quiet_flags(), *flags):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = Service(find_driver(options.binary_location))
-    driver = webdriver.Chrome(options=options, service=service)
-    driver.set_page_load_timeout(60)
-    try:
-        yield driver
-    finally:
-        with suppress(WebDriverException):
-            driver.quit()
-
-
 def asked(driver: webdriver.Chrome, site: Site, number: int) -> str:
     """What reaches the site when a person opens a tagged link."""
     driver.get(f"http://{site.name}/p?id={number}&ref=x&{quote(XSS)}=y")
@@ -144,7 +124,7 @@ def press(driver: webdriver.Chrome, text: str) -> None:
 
 
 def test_a_person_pauses_and_pins(proxy: Proxy, site: Site, db: Path) -> None:
-    with browsing(proxy.port()) as driver:
+    with person(proxy.port()) as driver:
         assert asked(driver, site, 1) == "/p?id=1"
         driver.get(f"http://{HOST}/")
         assert driver.title == "miqps"
@@ -191,7 +171,7 @@ def test_a_person_pauses_and_pins(proxy: Proxy, site: Site, db: Path) -> None:
 
 
 def test_what_strangers_called_things_is_text(proxy: Proxy, site: Site) -> None:
-    with browsing(proxy.port()) as driver:
+    with person(proxy.port()) as driver:
         asked(driver, site, 1)
         for path in ("/", f"/site?name={quote(site.name)}"):
             driver.get(f"http://{HOST}{path}")
@@ -203,7 +183,7 @@ def test_what_strangers_called_things_is_text(proxy: Proxy, site: Site) -> None:
 
 
 def test_a_hostile_page_changes_nothing_and_reads_nothing(proxy: Proxy, site: Site) -> None:
-    with browsing(proxy.port()) as driver:
+    with person(proxy.port()) as driver:
         driver.get(f"http://{site.name}/hostile")
         assert driver.execute_script("return window.read") == "refused"
         assert driver.execute_script("return window.posted") in ("sent", "failed")

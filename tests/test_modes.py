@@ -151,6 +151,38 @@ def test_behind_a_reverse_proxy(tmp_path: Path, mode: str) -> None:
         assert site.asked == ([] if mode == "redirect" else [CLEAN])
 
 
+@pytest.mark.skipif(not shutil.which("curl"), reason="no curl")
+def test_as_a_socks_proxy(tmp_path: Path) -> None:
+    db = tmp_path / "miqps.db"
+    with serving(Site()) as site:
+        publish(db, site.name, 1, "utm_source")
+        options = ("--mode", "socks5", "--set", f"miqps_db={db}")
+        with mitmdump(tmp_path, *options) as proxy:
+            through = f"socks5://127.0.0.1:{proxy.port()}"
+            subprocess.run(
+                ["curl", "-s", "-x", through, "-H", "Accept: text/html",
+                 f"http://{site.name}{TAGGED}"],
+                check=True, capture_output=True, timeout=60,
+            )  # fmt: skip
+            assert proxy.end(signal.SIGTERM) == 0
+        assert site.asked == [CLEAN]
+
+
+def test_before_another_proxy(tmp_path: Path) -> None:
+    db = tmp_path / "miqps.db"
+    other = tmp_path / "other"
+    other.mkdir()
+    with serving(Site()) as site:
+        publish(db, site.name, 1, "utm_source")
+        with mitmdump(other, "--set", "miqps_mode=observe") as upstream:
+            mode = f"upstream:http://127.0.0.1:{upstream.port()}"
+            with mitmdump(tmp_path, "--mode", mode, "--set", f"miqps_db={db}") as proxy:
+                assert browse(proxy.port(), site.name, TAGGED) == [(200, TAGGED)]
+                assert proxy.end(signal.SIGTERM) == 0
+            assert upstream.end(signal.SIGTERM) == 0
+        assert site.asked == [CLEAN]
+
+
 def _speaks_http2() -> bool:
     curl = shutil.which("curl")
     said = subprocess.run([curl, "--version"], capture_output=True, text=True) if curl else None

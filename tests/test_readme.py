@@ -54,3 +54,7 @@ def test_the_option_table_is_the_addons() -> None:
 def test_files_that_are_named_exist() -> None:
     for name in set(re.findall(r"\b(?:scripts|addons|miqps)/[\w/]+\.(?:py|sh)", README)):
         assert (ROOT / name).exists(), name
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)
+    assert len(pictures) == 2
+    for name in pictures:
+        assert (ROOT / name).stat().st_size < 60_000, name

@@ -6,7 +6,6 @@ import io
 import json
 import random
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -14,13 +13,11 @@ import pytest
 import turbohtml
 from PIL import Image
 from selenium import webdriver
-from selenium.common.exceptions import WebDriverException
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 
-from miqps.browser.chromium_driver import find_browser, find_driver, quiet_flags
 from miqps.mapping import Pin
 from miqps.publish import publish
+from miqps.rehearsal import person
 from miqps.report import as_html
 from miqps.report.findings import gather
 from miqps.settings import JUDGING
@@ -123,16 +120,8 @@ def test_two_hundred_contexts_are_less_than_five_megabytes(tmp_path: Path) -> No
 
 @pytest.fixture
 def driver() -> Iterator[webdriver.Chrome]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = find_browser()
-    for flag in quiet_flags():
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = Service(find_driver(options.binary_location))
-    driver = webdriver.Chrome(options=options, service=service)
-    yield driver
-    with suppress(WebDriverException):
-        driver.quit()
+    with person() as driver:
+        yield driver
 
 
 def test_in_a_browser(store: Store, driver: webdriver.Chrome, tmp_path: Path) -> None:
@@ -174,3 +163,14 @@ def test_the_command(store: Store, tmp_path: Path, script) -> None:
     assert told["sites"][0]["contexts"][0]["verdicts"]
     unknown = script("report.py", "nowhere.example", "--db", store.path, cwd=tmp_path)
     assert (unknown.returncode, unknown.stderr.count("\n")) == (1, 1)
+
+
+def test_pictures_for_the_readme(store: Store, tmp_path: Path, script) -> None:
+    out = tmp_path / "pictures"
+    done = script("pictures.py", "--db", store.path, "--out", out, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in out.iterdir()) == ["dashboard.webp", "report.webp"]
+    with Image.open(out / "dashboard.webp") as shot:
+        assert shot.width >= 900
+    empty = script("pictures.py", "--db", tmp_path / "none.db", "--out", out, cwd=tmp_path)
+    assert (empty.returncode, empty.stderr.count("\n")) == (1, 1)
