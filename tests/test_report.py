@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -17,7 +19,7 @@ from selenium.webdriver.common.by import By
 
 from miqps.mapping import Pin
 from miqps.publish import publish
-from miqps.rehearsal import person
+from miqps.rehearsal import ROOT, person
 from miqps.report import as_html
 from miqps.report.findings import gather
 from miqps.settings import JUDGING
@@ -165,12 +167,19 @@ def test_the_command(store: Store, tmp_path: Path, script) -> None:
     assert (unknown.returncode, unknown.stderr.count("\n")) == (1, 1)
 
 
-def test_pictures_for_the_readme(store: Store, tmp_path: Path, script) -> None:
+def test_pictures_for_the_readme(store: Store, tmp_path: Path) -> None:
     out = tmp_path / "pictures"
-    done = script("pictures.py", "--db", store.path, "--out", out, cwd=tmp_path)
+
+    def run(db: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(ROOT / "scripts" / "pictures.py"), "--db", str(db)]
+        return subprocess.run(
+            [*command, "--out", str(out)], capture_output=True, text=True, timeout=300
+        )
+
+    done = run(store.path)
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in out.iterdir()) == ["dashboard.webp", "report.webp"]
     with Image.open(out / "dashboard.webp") as shot:
         assert shot.width >= 900
-    empty = script("pictures.py", "--db", tmp_path / "none.db", "--out", out, cwd=tmp_path)
+    empty = run(tmp_path / "none.db")
     assert (empty.returncode, empty.stderr.count("\n")) == (1, 1)
