@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
 from miqps.mapping import ALL_PATHS, ContextVerdicts, Map, Pin, SiteMap, Verdict
 from miqps.urls import Context
+from tests.known_map import KNOWN, verdict
+from tests.known_map import entry as known_entry
 
 SHOP, PORT = "shop.example", "127.0.0.1:8080"
 
@@ -104,3 +107,142 @@ def hard_urls(site: str, scheme: str, number: int = 400) -> list[str]:
             path = draw.choice(of_site(site)).context.path.replace("*", "12")
         found.append(f"{scheme}://{site}{path}?{'&'.join(items)}{tail}")
     return found
+
+
+# --- a map full of traps --------------------------------------------------------------------------
+
+
+HOSTILE = [
+    'a"b', "a'b", "a\\b", "a`b", "a{b}c", "a;b", "a#b", "a b", "a\tb", "a\nb", "a\r\nX-Evil: 1",
+    "a|b", "a,b", "a$b", "a/b", "$(id)", "{{x}}", "=cmd", "+1", "-1", "@x", "~a", "*", "a*b", "a(b",
+    "a)b", "[a]", "^a$", ".*", "é", "größe", "\u2028", "\ufeff", "\udc80", "\\xff", "", "%", "%41",
+    "<!--", "*/", "//x", "!x", '"};', "a&b", "a=b", "a?b", "\x00", "\x7f", "../x", "a" * 300,
+]  # fmt: skip
+
+# Beyond the known map: names that need look-ahead, names that need escapes, paths of all shapes.
+_SHOP = [
+    known_entry("/many/*", "a b c d id", a="neutral", b="neutral", c="important", id="important"),
+    known_entry("/filter", "f[color] größe size:x utm", utm="neutral", **{"size:x": "neutral"}),
+    known_entry("/twins", "a b", a="neutral", b="neutral"),
+    known_entry("/twins", "a b", a="neutral", b="important"),
+    # What is left of the first one would lose more: {a, b} -> {b} -> {}.
+    known_entry("/chain", "a b", a="neutral", b="important"),
+    known_entry("/chain", "b", b="neutral"),
+    known_entry("/both", "a b", a="neutral", b="neutral"),
+    known_entry("/both", "a", a="neutral"),
+    known_entry("/both", "b", b="neutral"),
+    known_entry("/both", "b id", b="neutral"),
+    known_entry("/apart", "a b", a="neutral", b="neutral"),
+    known_entry("/dot.ted/x+y(z)", "utm.x", **{"utm.x": "neutral"}),
+    known_entry("/doc/*.html", "ref", ref="neutral"),
+    known_entry("/page", "page ref", ref="neutral", page="neutral"),
+    known_entry("/7", "ref", ref="neutral"),
+    known_entry("/m;v=*", "ref", ref="neutral"),
+    known_entry("/caf\u00e9", "ref", ref="neutral"),
+    known_entry("/caf%C3%A9", "ref", ref="neutral"),
+    known_entry("/keyed", "ref", ref="neutral"),
+    known_entry("/wiki/*/talk", "ref", ref="neutral"),
+    known_entry("/hall", "gclid id", id="important"),
+    *(
+        ContextVerdicts(
+            Context("shop.example", f"/x{number}", tuple(sorted({name, "z"}))),
+            (verdict(name, "neutral" if number % 2 else "important"), verdict("z", "neutral")),
+        )
+        for number, name in enumerate(HOSTILE)
+    ),
+]
+
+
+def _site(site: str, *contexts: ContextVerdicts) -> SiteMap:
+    moved = [ContextVerdicts(Context(site, *_rest(c.context)), c.verdicts) for c in contexts]
+    return SiteMap(site, tuple(moved))
+
+
+def _rest(context: Context) -> tuple[str, tuple[str, ...]]:
+    return context.path, context.names
+
+
+def _trapped() -> Map:
+    shop = KNOWN.sites["shop.example"]
+    contexts = [c for c in (*shop.contexts, *_SHOP) if c.context.path != "/keyed"]
+    wire_only = Verdict("ref", "neutral", "", key="important")
+    contexts.append(ContextVerdicts(Context("shop.example", "/keyed", ("ref",)), (wire_only,)))
+    inferred = ContextVerdicts(Context("shop.example", "/p/*", ()), (verdict("new", "neutral"),))
+    plain = known_entry("/p/*", "id utm", id="important", utm="neutral")
+    sites = [
+        SiteMap("shop.example", tuple(contexts), frozenset({"/wiki"}), (inferred,)),
+        _site("shop.example:8080", plain),
+        _site("shop.example:443", plain),
+        _site("shop.example:80", plain),
+        _site("[::1]", plain),
+        _site("xn--mnchen-3ya.example", plain),
+        _site('evil.example"} x {', plain),
+        _site("UPPER.example", plain),
+        _site("all.example", known_entry(ALL_PATHS, "utm", utm="neutral")),
+    ]
+    return Map(5, "2026-12-01\n# evil", {site.site: site for site in sites})
+
+
+TRAPPED = _trapped()
+
+_IDS = ["5", "123456", "B08N5WRWNW", "the-red-shoe_12", "deadbeef01", "a-b-c-d", "5.html", "12345"]
+_NO_IDS = ["search", "login", "Unsubscribe", "pay", "*", "", "5;v=1", "%35", "x.html", "a%2Fb", "é"]
+_VALUES = ["=1", "=", "", "=a%20b", "=a+b", "=x/y?z", "=eye", "=~.-_"]
+_BAD_VALUES = [
+    "=eyJh.eyJ.x", "=%65yJ", "=1;page=2", "=x;y=2", "=unsubscribe", "=un%73ub", "=LOGIN", "=login",
+    "=é", "=\"'", "=a=b", "=\\", "=$args", "=${x}", "=`", "= ", "=&", "=#",
+]  # fmt: skip
+
+
+def trapped_urls(map: Map, count: int, seed: int = 2) -> Iterator[str]:
+    """Near misses and attacks around the contexts of a map."""
+    draw = random.Random(seed)
+    contexts = [entry.context for site in map.sites.values() for entry in site.contexts]
+    for number in range(count):
+        context = contexts[number % len(contexts)]
+        star = draw.choice(_IDS if draw.random() < 0.7 else _NO_IDS)
+        path = (context.path if context.path != ALL_PATHS else "/x").replace("*", star)
+        names = list(context.names)
+        if draw.random() < 0.2:
+            names.append(draw.choice(["id", "new", "token", "utm_source", "", "a", "action"]))
+        if names and draw.random() < 0.2:
+            names.append(draw.choice(names))
+        if names and draw.random() < 0.15:
+            names.pop(draw.randrange(len(names)))
+        draw.shuffle(names)
+        items = [_spelled(name, draw) + _some_value(draw) for name in names]
+        if draw.random() < 0.1:
+            items.insert(draw.randrange(len(items) + 1), "")
+        text = "&".join(items)
+        if draw.random() < 0.05:
+            path = path.upper()
+        yield (
+            draw.choice(["http://", "https://", "http://", "HTTP://", "http://me@"])
+            + (context.site + draw.choice([""] * 12 + [":443", ":80", ":8080", "."]))
+            + path
+            + (f"?{text}" if text else "")
+            + draw.choice([""] * 8 + ["#a", "#utm_source=1"])
+        )
+
+
+def escaped(name: str) -> str:
+    """A name as browsers write it."""
+    return "".join(
+        c if c.isascii() and (c.isalnum() or c in "!:@~,/-._[]") else _percent(c) for c in name
+    )
+
+
+def _spelled(name: str, draw: random.Random) -> str:
+    if draw.random() < 0.1:
+        return "".join(map(_percent, name))
+    if draw.random() < 0.07:
+        return name.swapcase()
+    return name if draw.random() < 0.3 else escaped(name)
+
+
+def _some_value(draw: random.Random) -> str:
+    return draw.choice(_VALUES if draw.random() < 0.7 else _BAD_VALUES)
+
+
+def _percent(character: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))

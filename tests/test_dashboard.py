@@ -170,6 +170,22 @@ def test_a_person_pauses_and_pins(proxy: Proxy, site: Site, db: Path) -> None:
         assert store.corpus.sites() == [site.name]
 
 
+def test_it_fits_a_narrow_screen_and_shows_what_goes_in_circles(
+    proxy: Proxy, site: Site, db: Path
+) -> None:
+    with Store.open(db) as store:
+        store.signs.circle([f"http://{site.name}/p?id=1&ref=x&{quote(XSS)}=y"])
+    with person(proxy.port()) as driver:
+        driver.set_window_size(420, 800)
+        for path in ("/", f"/site?name={quote(site.name)}"):
+            driver.get(f"http://{HOST}{path}")
+            width = driver.execute_script(
+                "return document.documentElement.scrollWidth - window.innerWidth"
+            )
+            assert width <= 0
+        assert "changes back what is taken out of" in driver.find_element(By.TAG_NAME, "main").text
+
+
 def test_what_strangers_called_things_is_text(proxy: Proxy, site: Site) -> None:
     with person(proxy.port()) as driver:
         asked(driver, site, 1)

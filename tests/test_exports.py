@@ -26,12 +26,22 @@ from miqps.mapping import ContextVerdicts, Map, SiteMap, Verdict, from_json
 from miqps.normalizer import Normalizer
 from miqps.rehearsal import free_port, serving
 from miqps.urls import Context
-from tests.exported_map import PORT, SHOP, hard_urls, plain_urls, the_map
+from tests.exported_map import (
+    PORT,
+    SHOP,
+    TRAPPED,
+    hard_urls,
+    plain_urls,
+    the_map,
+    trapped_urls,
+)
 from tests.known_map import KNOWN
 
 HERE = Path(__file__).resolve().parent
+FILTER_LISTS = HERE / "filter_lists"
 MAP = the_map()
 NORMALIZER = Normalizer(MAP)
+TRAPS = list(trapped_urls(TRAPPED, 2_000))
 
 
 def items(url: str) -> Counter[str]:
@@ -39,10 +49,10 @@ def items(url: str) -> Counter[str]:
     return Counter(query.items(text)) if text else Counter()
 
 
-def is_narrower(url: str, theirs: str) -> bool:
+def is_narrower(url: str, theirs: str, normalizer: Normalizer = NORMALIZER) -> bool:
     """Whether no item went that stays by the map, and nothing else was touched."""
     gone = items(url) - items(theirs)
-    ours = items(url) - items(NORMALIZER.clean(url))
+    ours = items(url) - items(normalizer.clean(url))
     same_head = query.split(theirs)[0] == query.split(url)[0]
     return same_head and gone <= ours and not items(theirs) - items(url)
 
@@ -61,6 +71,21 @@ def check(
     assert any(NORMALIZER.clean(url) != url for url in plain)
     for url, theirs in zip(hard, apply(hard), strict=True):
         assert is_narrower(url, theirs) or except_for(url), (url, theirs, NORMALIZER.clean(url))
+
+
+def check_traps(
+    apply: Callable[[Sequence[str]], list[str]],
+    asked: Sequence[str],
+    except_for: Callable[[str], bool] = lambda url: False,
+) -> None:
+    """Near misses and attacks: never more goes, and something does."""
+    normalizer = Normalizer(TRAPPED)
+    assert len(asked) >= 200
+    left = apply(asked)
+    for url, theirs in zip(asked, left, strict=True):
+        narrower = is_narrower(url, theirs, normalizer) or except_for(url)
+        assert narrower, (url, theirs, normalizer.clean(url))
+    assert sum(url != theirs for url, theirs in zip(asked, left, strict=True)) > 20
 
 
 # --- statements ---------------------------------------------------------------------------------
@@ -166,15 +191,13 @@ def test_clearurls() -> None:
     rules = url_unwrap.Providers.model_validate_json(text)
 
     def apply(asked: Sequence[str]) -> list[str]:
-        found = []
-        for url in asked:
-            for provider in rules.providers.values():
-                # One at a time: what one provider leaves must not be another one's context.
-                if provider.applies_to(url):
-                    url = provider.apply(url)
-                    break
-            found.append(url)
-        return found
+        return [cleaned(url, rules) for url in asked]
+
+    def cleaned(url: str, by: object) -> str:
+        # One provider after the other, and once more until nothing changes.
+        for provider in by.providers.values():  # type: ignore[attr-defined]
+            url = provider.apply(url)
+        return url
 
     # It compares without the case of letters, as its module says.
     def is_in_another_case(url: str) -> bool:
@@ -182,6 +205,13 @@ def test_clearurls() -> None:
 
     check(apply, except_for=is_in_another_case)
     check(apply, PORT, "http", except_for=is_in_another_case)
+    traps = url_unwrap.Providers.model_validate_json(export(TRAPPED, "clearurls").text)
+    known = {c.lower() for c in TRAPS if c.lower() != c}
+    check_traps(
+        lambda asked: [cleaned(cleaned(url, traps), traps) for url in asked],
+        TRAPS,
+        except_for=lambda url: url.lower() in known,
+    )
 
 
 def test_clearurls_leaves_out_what_differs_in_case_alone() -> None:
@@ -194,30 +224,39 @@ def test_clearurls_leaves_out_what_differs_in_case_alone() -> None:
     assert (made.said, sum(made.left_out.values())) == (0, 1)
 
 
-@pytest.mark.skipif(not shutil.which("node"), reason="no node")
-@pytest.mark.skipif(
-    not (HERE / "adguard" / "node_modules").exists(),
-    reason="no AdGuard library: npm install --no-package-lock in tests/adguard",
-)
-def test_adguard() -> None:
-    made = export(MAP, "removeparam")
+def in_engine(engine: str, text: str) -> Callable[[Sequence[str]], list[str]]:
+    """What an add-on's engine leaves of URLs, asked until nothing changes, as browsers do."""
 
     def apply(asked: Sequence[str]) -> list[str]:
         ended = subprocess.run(
             ["node", "apply.mjs"],
-            cwd=HERE / "adguard",
-            input=json.dumps({"rules": made.text, "urls": asked}),
+            cwd=FILTER_LISTS,
+            input=json.dumps({"engine": engine, "list": text, "urls": asked}),
             capture_output=True,
             text=True,
             timeout=120,
         )
         assert ended.returncode == 0, ended.stderr
         found = json.loads(ended.stdout)
-        assert found["rules"] == made.said
+        assert found["rules"] == text.count("$removeparam=")
         return list(found["cleaned"])
 
+    return apply
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="no node")
+@pytest.mark.skipif(
+    not (FILTER_LISTS / "node_modules").exists(),
+    reason="no engines: npm install --no-package-lock in tests/filter_lists",
+)
+@pytest.mark.parametrize("engine", ["adguard", "ublock"])
+def test_filter_list_in_its_engines(engine: str) -> None:
+    apply = in_engine(engine, export(MAP, "removeparam").text)
     check(apply)
     check(apply, PORT, "http")
+    # Browsers send ASCII, with the scheme in lower case.
+    asked = [u for u in TRAPS if u.startswith("http") and u.isascii() and urls.site(u)]
+    check_traps(in_engine(engine, export(TRAPPED, "removeparam").text), asked)
 
 
 # --- caches -------------------------------------------------------------------------------------
@@ -245,6 +284,18 @@ def through(port: int, site: str, asked: Sequence[str]) -> list[str]:
     tails = [url[len(b) :] for url, b in zip(asked, bare, strict=True)]
     heads = [origin.match(url)[0] for url in asked]  # type: ignore[index]
     return [f"{h}{a.strip()}{t}" for h, a, t in zip(heads, answers, tails, strict=True)]
+
+
+def through_all(port: int, asked: Sequence[str]) -> list[str]:
+    """The same for URLs of many sites."""
+    return [through(port, re.split("[/?#]", url.partition("//")[2])[0], [url])[0] for url in asked]
+
+
+def is_request(url: str) -> bool:
+    """Whether a URL can be asked for just as it stands."""
+    host, _, rest = url.partition("//")[2].partition("/")
+    is_plain = url.isascii() and url.isprintable() and " " not in url
+    return is_plain and url.startswith("http") and bool(rest) and urls.site(url) == host
 
 
 @contextmanager
@@ -285,6 +336,8 @@ def test_nginx(tmp_path: Path) -> None:
     with nginx(tmp_path, export(MAP, "nginx").text) as port:
         for site, scheme in ((SHOP, "https"), (PORT, "http")):
             check(lambda asked, site=site: through(port, site, asked), site, scheme)
+    with nginx(tmp_path, export(TRAPPED, "nginx").text) as port:
+        check_traps(lambda asked: through_all(port, asked), [u for u in TRAPS if is_request(u)])
 
 
 def test_nginx_parses(tmp_path: Path) -> None:
@@ -322,6 +375,10 @@ def test_varnish(tmp_path: Path) -> None:
     with varnish(tmp_path, export(MAP, "varnish").text) as port:
         for site, scheme in ((SHOP, "https"), (PORT, "http")):
             check(lambda asked, site=site: through(port, site, asked), site, scheme)
+    other = tmp_path / "other"
+    other.mkdir()
+    with varnish(other, export(TRAPPED, "varnish").text) as port:
+        check_traps(lambda asked: through_all(port, asked), [u for u in TRAPS if is_request(u)])
 
 
 # --- what a site says of itself -----------------------------------------------------------------
@@ -409,3 +466,12 @@ def test_scrapy_takes_the_settings() -> None:
     assert load_object(settings["REQUEST_FINGERPRINTER_CLASS"]).__name__ == "RequestFingerprinter"
     for middleware in settings.getdict("SPIDER_MIDDLEWARES"):
         load_object(middleware)
+
+
+@pytest.mark.parametrize("format", sorted(set(EXPORTS) - {"json", "csv"}))
+def test_the_time_of_a_map_is_no_line_of_its_own(format: str) -> None:
+    """A map may come from elsewhere, and its time be any text."""
+    evil = Map(1, 'now\n@@||evil.example^\nimport os\n}"; # */', {})
+    text = export(evil, format).text
+    assert "evil.example^" not in text
+    assert not any(line.startswith(("import", "@@")) for line in text.splitlines()[:3])

@@ -17,6 +17,7 @@ from miqps.rehearsal import (
     browsing,
     free_port,
     mitmdump,
+    person,
     sample_site,
     serving,
     wait_for,
@@ -140,6 +141,17 @@ def test_record_probe_publish_rewrite(loop: dict, script, tmp_path: Path) -> Non
     for target in AGAIN:
         url = f"http://{loop['site']}{target}"
         assert normalizer.clean(url) == f"http://{loop['site']}{without_neutral(target)}"
+
+    # The report of all this opens in a browser, with its pictures.
+    report = tmp_path / "report.html"
+    told = script("report.py", "--db", db, "--out", report, cwd=tmp_path)
+    assert told.returncode == 0, told.stderr
+    with person() as driver:
+        driver.get(report.as_uri())
+        widths = driver.execute_script("return [...document.images].map(i => i.naturalWidth)")
+        assert len(widths) >= 15
+        assert min(widths) > 0
+        assert driver.get_log("browser") == []
 
     # What was recorded after the map was published is what people asked for, not what was left.
     with Store.open(db) as store:

@@ -65,6 +65,8 @@ class SitePage:
     contexts: tuple[KnownContext, ...]
     pins: tuple[Pin, ...]
     decisions: tuple[GateDecision, ...]
+    circling: tuple[tuple[str, ...], ...] = ()
+    """Patterns that the site changes back; they are left alone."""
 
     def pinned(self, name: str) -> str:
         """What is pinned for a parameter on the whole site, or ""."""
@@ -110,7 +112,9 @@ def site_page(path: str, name: str) -> SitePage | None:
                 for found in known.contexts
             )
             decisions = tuple(store.maps.decisions(name)[:_DECISIONS])
-            return SitePage(name, contexts, known.pins, decisions)
+            left_alone = [names for site, names in store.signs.circling() if site == name]
+            circling = tuple(sorted(left_alone))
+            return SitePage(name, contexts, known.pins, decisions, circling)
     except (StoreError, MapError):
         return None
 

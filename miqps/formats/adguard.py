@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable
 
 from miqps.formats.exporting import Exported, exported, origin_of
-from miqps.formats.statements import exact, url_regex
+from miqps.formats.statements import exact, url_regex, without_chains
 from miqps.mapping import Map
 from miqps.priors import Listed, Prior, expression
 from miqps.rules import Rules
@@ -25,7 +25,7 @@ from miqps.rules import Rules
 
 def write(map: Map, rules: Rules | None = None, sites: Iterable[str] | None = None) -> Exported:
     """The filter list."""
-    said = exact(map, rules, sites)
+    said = without_chains(exact(map, rules, sites))
     lines = [
         "! Title: Neutral query parameters",
         f"! Description: {origin_of(map)}",

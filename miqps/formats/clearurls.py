@@ -21,7 +21,7 @@ from collections.abc import Iterable
 import msgspec
 
 from miqps.formats.exporting import Exported
-from miqps.formats.statements import Statement, escaped, exact, url_regex
+from miqps.formats.statements import Statement, escaped, exact, url_regex, without_chains
 from miqps.mapping import Map
 from miqps.priors import Listed, Prior, expression
 from miqps.rules import Rules
@@ -31,7 +31,7 @@ CASE = "the map knows its context in more than one case of letters"
 
 def write(map: Map, rules: Rules | None = None, sites: Iterable[str] | None = None) -> Exported:
     """The rules."""
-    said = exact(map, rules, sites)
+    said = without_chains(exact(map, rules, sites))
     known = Counter(
         _place(site.site, found.context.path, found.context.names)
         for site in map.sites.values()

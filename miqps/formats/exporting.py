@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -71,4 +72,6 @@ def exported(text: str, said: Said) -> Exported:
 
 def origin_of(map: Map) -> str:
     """Where a text comes from, for its first line."""
-    return f"made by miqps from map version {map.version} of {map.created}"
+    # A map may come from elsewhere, and its time be any text.
+    created = re.sub(r"[^0-9A-Za-z:.+-]", "", map.created)[:40]
+    return f"made by miqps from map version {map.version} of {created}"

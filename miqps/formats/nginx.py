@@ -9,17 +9,23 @@ Source: nginx, ngx_http_map_module; regular expressions are PCRE's, compared in 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from miqps.formats.exporting import Exported, exported, origin_of
-from miqps.formats.statements import Statement, escaped, exact, target_regex
+from miqps.formats.statements import Said, Statement, escaped, exact, target_regex
 from miqps.mapping import Map
 from miqps.rules import Rules
+
+TOO_LONG = "its expression is too long for a line"
+
+_LONGEST = 3_500
+"""Characters of an expression and what it gives. nginx reads parameters up to 4,096 bytes."""
 
 
 def write(map: Map, rules: Rules | None = None, sites: Iterable[str] | None = None) -> Exported:
     """The maps, for the `http` block."""
-    said = exact(map, rules, sites)
+    said = _short(exact(map, rules, sites))
     names = sorted({name for statement in said.statements for name in statement.drop})
     lines = [f"# {origin_of(map)}", "map_hash_bucket_size 256;", "", *_contexts(said.statements)]
     before = "$args"
@@ -30,6 +36,17 @@ def write(map: Map, rules: Rules | None = None, sites: Iterable[str] | None = No
     kept = ('"~^&[^ ]* (?<miqps_kept>.*?)&?$"', "$miqps_kept")
     lines += _map(f'"$miqps_drop {before}"', "$miqps_args", [kept, ("default", "$args")])
     return exported("\n".join(lines) + "\n", said)
+
+
+def _short(said: Said) -> Said:
+    """What has room in a line; one that is too long would cost the whole file."""
+    left_out, kept = Counter(said.left_out), []
+    for statement in said.statements:
+        if len(target_regex(statement)) + len("&".join(statement.drop)) > _LONGEST:
+            left_out[TOO_LONG] += len(statement.drop)
+        else:
+            kept.append(statement)
+    return Said(tuple(kept), +left_out)
 
 
 def _contexts(statements: Iterable[Statement]) -> Iterator[str]:

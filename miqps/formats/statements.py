@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from miqps import classes
 from miqps.mapping import ALL_PATHS, ContextVerdicts, Map, SiteMap
 from miqps.rules import Rules, default_rules
-from miqps.urls import refolded
+from miqps.urls import path_template
 
 ON_ALL_PATHS = "it holds on all paths that have no verdict of their own"
 INFERRED = "it was inferred for patterns that were never seen"
@@ -29,12 +29,14 @@ VALUES = "values beside it may show what is never touched"
 UNTOUCHED = "its path or pattern is never touched"
 ODD_NAME = "a name beside it needs escapes"
 ODD_PATH = "its path needs escapes"
-FOLDED = "its path has another template by now"
+FOLDED = "no path has this template, or not any more"
+CHAINED = "what it leaves behind would lose more"
 NOT_ALWAYS = "it matters, or is in doubt, in another pattern on its path"
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.~\[\]-]{1,200}")
 _PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9._~*-]*)+")
-_SITE = re.compile(r"[a-z0-9._-]+(?::\d+)?|\[[0-9a-f:.]+\](?::\d+)?")
+# A port that is the default of one scheme belongs to the other one, which few formats can say.
+_SITE = re.compile(r"(?!.*:(?:80|443)\Z)(?:[a-z0-9._-]+(?::\d+)?|\[[0-9a-f:.]+\](?::\d+)?)")
 
 _ID = "|".join(
     (
@@ -89,6 +91,22 @@ def exact(map: Map, rules: Rules | None = None, sites: Iterable[str] | None = No
     return Said(tuple(found), left_out)
 
 
+def without_chains(said: Said) -> Said:
+    """The statements for tools that look at a URL again once they have cleaned it.
+
+    Where that would be a URL of another context, which lets more go, nothing is said.
+    """
+    loses = {(s.site, s.path, s.names) for s in said.statements}
+    left_out, kept = Counter(said.left_out), []
+    for statement in said.statements:
+        left = tuple(name for name in statement.names if name not in statement.drop)
+        if (statement.site, statement.path, left) in loses:
+            left_out[CHAINED] += len(statement.drop)
+        else:
+            kept.append(statement)
+    return Said(tuple(kept), +left_out)
+
+
 def coarse(
     map: Map,
     rules: Rules | None = None,
@@ -129,27 +147,30 @@ def path_regex(template: str) -> str:
     return "/".join(_segment_regex(segment) for segment in template.split("/"))
 
 
-def query_regex(names: Sequence[str]) -> str:
-    """A regular expression for the rest of a URL after `?` that has exactly these names.
+def query_regex(names: Sequence[str], drop: Sequence[str]) -> str:
+    """A regular expression for the rest of a URL after `?` that has exactly these names, once each.
 
-    No other items, none empty, no `;`, no web token, no fragment; and numbers only behind names
-    whose words may show what is never touched. It has no `$`, which some formats read as their own.
+    Some tools forget an item whose name stands there twice, and put a `=` behind one without: what
+    stays must have its own. No other items, none empty, no `;`, no web token, no fragment; and
+    numbers only behind names whose words may show what is never touched. It has no `$`, which some
+    formats read as their own.
     """
     end = r"(?![\s\S])"
     each = "".join(f"(?=(?:[^#]*&)?{escaped(name)}(?:[=&]|{end}))" for name in names)
-    items = "|".join(_item_regex(name) for name in names)
-    return rf"(?![^#]*=eyJ){each}(?:(?:{items})(?:&(?=[^&])|{end}))+{end}"
+    items = "|".join(_item_regex(name, flag=name in drop) for name in names)
+    once = f"{{{len(names)}}}"
+    return rf"(?![^#]*=eyJ){each}(?:(?:{items})(?:&(?=[^&])|{end})){once}{end}"
 
 
 def url_regex(statement: Statement) -> str:
     """A regular expression for whole URLs, http or https, that an exact statement is about."""
     head = rf"^https?://{escaped(statement.site)}{path_regex(statement.path)}\?"
-    return head + query_regex(statement.names)
+    return head + query_regex(statement.names, statement.drop)
 
 
 def target_regex(statement: Statement) -> str:
     """The same for request targets, path and query."""
-    return rf"^{path_regex(statement.path)}\?{query_regex(statement.names)}"
+    return rf"^{path_regex(statement.path)}\?{query_regex(statement.names, statement.drop)}"
 
 
 def names_regex(names: Iterable[str]) -> str:
@@ -210,7 +231,7 @@ def _unsayable(
     path, names = entry.context.path, entry.context.names
     if path == ALL_PATHS:
         return ON_ALL_PATHS
-    if refolded(path, open_prefixes) != path:
+    if path_template(path.replace("*", "1"), open_prefixes) != path:
         return FOLDED
     if classes.class_of_names(names, off) or classes.class_of_path(path, off):
         return UNTOUCHED
@@ -245,9 +266,9 @@ def _always_goes(
 # --- regular expressions ------------------------------------------------------------------------
 
 
-def _item_regex(name: str) -> str:
+def _item_regex(name: str, *, flag: bool) -> str:
     value = "[0-9]*" if classes.action_names([name]) else "[^&#;]*"
-    return f"{escaped(name)}(?:={value})?"
+    return f"{escaped(name)}(?:={value})?" if flag else f"{escaped(name)}={value}"
 
 
 def _segment_regex(segment: str) -> str:

@@ -23,8 +23,11 @@ _HEAD = """vcl 4.1;
 sub miqps_clean {{
 """
 _CONTEXT = """    {also}if (req.http.host == "{site}" && req.url ~ {{"{target}"}}) {{
-        set req.url = regsuball(req.url, {{"(?<=[?&])(?:{names})(?:=[^&]*)?(?:&|$)"}}, "");
-        set req.url = regsub(req.url, "[?&]$", "");
+        # A "?" may stand in a value too: only the first one begins the query.
+        set req.url = regsub(req.url, "\\?", "?&");
+        set req.url = regsuball(req.url, {{"&(?:{names})(?:=[^&]*)?(?=&|$)"}}, "");
+        set req.url = regsub(req.url, "\\?&", "?");
+        set req.url = regsub(req.url, "^([^?]*)\\?$", "\\1");
     }}
 """
 
