@@ -874,8 +874,8 @@ def test_lists_are_trusted_when_asked_to(start: Callable[..., Miqps], db: Path) 
     addon = start(miqps_trust_lists=True)
     # What was learned to matter stays; of what nobody knows the list decides.
     assert load(addon, a_flow()).request.data.path == b"/p?id=7&utm_source=mail"
-    unknown = a_flow(b"/q?id=7&other=1")
-    assert load(addon, unknown).request.data.path == b"/q?other=1"
+    unknown = b"/q?id=7&other=1"
+    wait_for(lambda: load(addon, a_flow(unknown)).request.data.path == b"/q?other=1")
 
 
 def test_a_canary_that_shows_something_else_makes_its_context_due(

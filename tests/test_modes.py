@@ -116,7 +116,9 @@ def test_redirect_against_a_site_that_wants_its_tag_back(tmp_path: Path) -> None
         site.asked.clear()
         # The next proxy knows.
         with mitmdump(tmp_path, *options) as proxy:
-            assert browse(proxy.port(), site.name, TAGGED) == [(200, TAGGED)]
+            port = proxy.port()
+            proxy.wait_for_line("1 patterns are left alone")
+            assert browse(port, site.name, TAGGED) == [(200, TAGGED)]
             assert proxy.end(signal.SIGTERM) == 0
 
 

@@ -171,7 +171,7 @@ def test_pictures_for_the_readme(store: Store, tmp_path: Path) -> None:
     out = tmp_path / "pictures"
 
     def run(db: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, str(ROOT / "scripts" / "pictures.py"), "--db", str(db)]
+        command = [sys.executable, str(ROOT / "scripts" / "readme_pictures.py"), "--db", str(db)]
         return subprocess.run(
             [*command, "--out", str(out)], capture_output=True, text=True, timeout=300
         )

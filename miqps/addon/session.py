@@ -56,7 +56,9 @@ class Session:
         self.rewriter = Rewriter(counters, ledger, self._note_loop)
         self._privacy = Privacy()
         self._writer = Writer(path, counters)
-        self._watcher = Watcher(place, self._use, rulebook, self._lists)
+        self._watcher = Watcher(
+            place, self._use, rulebook, self._lists if trusts_lists else None, self._leave_alone
+        )
         self.recorder = Recorder(self._writer, counters)
         self._use(self._watcher.begin())
 
@@ -106,20 +108,22 @@ class Session:
         self.recorder.keep_host_header = keep
         self.rewriter.keep_host_header = keep
 
-    def _circling(self) -> frozenset[tuple[str, tuple[str, ...]]]:
+    def _leave_alone(self) -> None:
+        """Leave alone what went in circles before, and was not judged since."""
         try:
             with Store.open(self.path, create=False) as store:
-                return store.signs.circling()
+                self.rewriter.circling = store.signs.circling()
         except StoreError:
             # What cannot be read is said by the writer.
-            return frozenset()
+            return
+        number = len(self.rewriter.circling)
+        if number:
+            logger.info(f"miqps: {number} patterns are left alone: parameters were put back")
 
     def _note_loop(self, where: Origin, target: bytes) -> None:
         self._writer.put(Load(where, target, hits=0, goes_in_circles=True))
 
     def _lists(self) -> Priors:
-        if not self.trusts_lists:
-            return Priors()
         try:
             with Store.open(self.path, create=False) as store:
                 return priors_of(store)
@@ -128,7 +132,6 @@ class Session:
             return Priors()
 
     def _use(self, normalizer: Normalizer) -> None:
-        self.rewriter.circling = self._circling()
         self.rewriter.fetching = normalizer.for_fetching()
         self.rewriter.normalizer = normalizer
         self._writer.privacy = self._with_rules(self._privacy)

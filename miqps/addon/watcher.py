@@ -23,7 +23,9 @@ class Watcher:
         place: a store, a file of JSON, or an http(s) address.
         use: is given the new normalizer, on the thread of the watcher.
         rulebook: the static rules.
-        lists: gives the lists that are trusted, each time a map or rules come into force.
+        lists: gives the lists that are trusted, each time a map or rules come into force; it may
+            wait for the disk, so at the beginning there are none.
+        first: what else may wait for the disk, done by the thread before anything else.
 
     Raises:
         MapError: the address is none.
@@ -34,12 +36,14 @@ class Watcher:
         place: str,
         use: Callable[[Normalizer], None],
         rulebook: Rulebook | None = None,
-        lists: Callable[[], Priors] = Priors,
+        lists: Callable[[], Priors] | None = None,
+        first: Callable[[], None] = lambda: None,
     ) -> None:
         self.rulebook = rulebook or Rulebook()
         self._follower = Follower(place)
         self._use = use
         self._lists = lists
+        self._first = first
         self._map: Map | None = None
         self._rules = self.rulebook.rules
         self._is_stopping = False
@@ -74,7 +78,7 @@ class Watcher:
         """What to start with, whatever there is of a map; the network is not waited for."""
         if not self._follower.asks_the_network:
             self._map = self._follower.look()
-        return self._made()
+        return Normalizer(self._map, self._rules, on_wire=True)
 
     def look(self) -> Normalizer | None:
         """The normalizer for map and rules when either is another than at the last look."""
@@ -86,22 +90,33 @@ class Watcher:
         return self._made()
 
     def _made(self) -> Normalizer:
-        return Normalizer(self._map, self._rules, on_wire=True, trusted=self._lists())
+        trusted = self._lists() if self._lists is not None else None
+        return Normalizer(self._map, self._rules, on_wire=True, trusted=trusted)
 
     def _run(self) -> None:
-        failed = False
+        failed = not self._survives(self._begin_late)
         while True:
             self._wake.wait(RECORDING.reload_seconds)
             self._wake.clear()
             if self._is_stopping:
                 return
-            try:
-                self._renew()
-            except Exception:
-                # The watcher must outlive whatever one file does to it.
-                if not failed:
-                    logger.warning("miqps: map and rules could not be looked at", exc_info=True)
-                failed = True
+            failed = not self._survives(self._renew, quiet=failed) or failed
+
+    @staticmethod
+    def _survives(step: Callable[[], None], *, quiet: bool = False) -> bool:
+        """Whether a step went well. The watcher must outlive whatever one file does to it."""
+        try:
+            step()
+        except Exception:
+            if not quiet:
+                logger.warning("miqps: map and rules could not be looked at", exc_info=True)
+            return False
+        return True
+
+    def _begin_late(self) -> None:
+        self._first()
+        if self._lists is not None:
+            self._use(self._made())
 
     def _renew(self) -> None:
         map, rules, rulebook = self._map, self._rules, self.rulebook

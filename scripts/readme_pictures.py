@@ -23,7 +23,7 @@ from miqps.store import Store, now
 _SIZE = (1000, 760)
 
 
-@click.command(epilog="Example: scripts/demo.sh && scripts/pictures.py")
+@click.command(epilog="Example: scripts/demo.sh && scripts/readme_pictures.py")
 @click.option("--db", default=str(ROOT / "data" / "demo" / "demo.db"), show_default=True)
 @click.option("--out", default=str(ROOT / "data" / "pictures"), show_default=True)
 def main(db: str, out: str) -> None:
