@@ -14,12 +14,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from miqps.browser import Browser, BrowserError, visit
+from miqps.browser.bidi import Connection
 from miqps.browser.chromium_powers import ChromiumPowers
 from miqps.browser.driver import Kind
 from miqps.browser.limits import Limits
@@ -27,7 +29,7 @@ from miqps.page import Page
 from tests.pages import Request, Server, site
 
 LIGHT = "<title>Light</title><h1>A light page</h1><p>with a line of text</p>"
-SHORT = Limits(load=2.5, answer=2.5, idle=2.0, render=20.0)
+SHORT = Limits(load=4.0, answer=4.0, idle=2.0, render=20.0)
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +49,13 @@ def browsers() -> Iterator[Callable[[Kind], Browser]]:
 def browser(request: pytest.FixtureRequest, browsers: Callable[[Kind], Browser]) -> Browser:
     """Chromium, where a test does not ask for both."""
     return browsers(getattr(request, "param", "chromium"))
+
+
+@pytest.fixture(scope="module")
+def patient() -> Iterator[Browser]:
+    """Chromium with the limits that people get: for pages that keep it waiting."""
+    with Browser() as running:
+        yield running
 
 
 no_firefox = pytest.mark.skipif(
@@ -604,7 +613,7 @@ LATE = {
 
 
 @pytest.mark.parametrize("script", LATE.values(), ids=LATE)
-def test_what_comes_late_is_seen(server: Server, browser: Browser, script: str) -> None:
+def test_what_comes_late_is_seen(server: Server, patient: Browser, script: str) -> None:
     def events(request: Request) -> None:
         request.send_response(200)
         request.send_header("Content-Type", "text/event-stream")
@@ -627,7 +636,39 @@ def test_what_comes_late_is_seen(server: Server, browser: Browser, script: str) 
         "/events": events,
         "/slow": slow,
     }
-    page = browser.render(server.url("/x"))
+    page = patient.render(server.url("/x"))
+    assert (page.outcome, texts(page)) == ("seen", ["late words"])
+
+
+@pytest.mark.parametrize("late", [0.1, 0.2, 0.3])
+def test_a_request_that_the_browser_tells_of_late_is_waited_for(
+    server: Server, patient: Browser, monkeypatch: pytest.MonkeyPatch, late: float
+) -> None:
+    def slow(request: Request) -> None:
+        time.sleep(1.5)
+        request.answer(200, "text/plain", b"done")
+
+    server.pages = {
+        "/x": "<p id=p>waiting</p><script>setTimeout(() => fetch('/slow').then(() => "
+        "{ p.textContent = 'late words' }), 4000)</script>",
+        "/slow": slow,
+    }
+    pump = Connection.pump
+    held: list[tuple[float, dict[str, Any]]] = []
+
+    def pump_late(connection: Connection, until: float) -> bool:
+        came = pump(connection, min([until, *(due for due, _ in held)]))
+        now = time.monotonic()
+        for event in [e for e in connection.events if "/slow" in str(e["params"].get("request"))]:
+            connection.events.remove(event)
+            held.append((now + late, event))
+        while held and held[0][0] <= now:
+            connection.events.append(held.pop(0)[1])
+            came = True
+        return came or now < until
+
+    monkeypatch.setattr(Connection, "pump", pump_late)
+    page = patient.render(server.url("/x"))
     assert (page.outcome, texts(page)) == ("seen", ["late words"])
 
 

@@ -158,6 +158,27 @@ _PRELOAD = r"""
     });
   }
 
+  // A busy browser tells of a request long after the page has made it.
+  let asking = 0;
+  const answered = () => { asking--; };
+  if (window.fetch) {
+    window.fetch = new Proxy(window.fetch, {
+      apply: (...of) => {
+        const answer = Reflect.apply(...of);
+        asking++;
+        answer.then(answered, answered);
+        return answer;
+      },
+    });
+  }
+  XMLHttpRequest.prototype.send = new Proxy(XMLHttpRequest.prototype.send, {
+    apply: (...of) => {
+      asking++;
+      of[1].addEventListener("loadend", answered, {once: true});
+      try { return Reflect.apply(...of); } catch (error) { asking--; throw error; }
+    },
+  });
+
   window.alert = () => undefined;
   window.confirm = () => false;
   window.prompt = () => null;
@@ -200,13 +221,13 @@ _PRELOAD = r"""
   const frames = () => Promise.race([
     new Promise((done) => soon(() => soon(done))), new Promise((done) => later(done, 500)),
   ]);
-  const standings = () => standing;
-  Object.defineProperty(window, key, {value: {advance, frames, restyle, standings}});
+  const standings = () => standing, asked = () => asking;
+  Object.defineProperty(window, key, {value: {advance, frames, restyle, standings, asked}});
 }
 """
 
-# Gives the number of pictures and fonts still on their way, of frames, and of connections and
-# workers whose messages nobody else sees.
+# Gives the number of pictures and fonts still on their way, of frames, of connections and workers
+# whose messages nobody else sees, and of requests that scripts wait for.
 ADVANCE = r"""
 async (by) => {
   const clock = window[Symbol.for("__KEY__")];
@@ -218,7 +239,8 @@ async (by) => {
   const coming = [...document.images]
     .filter((image) => !image.complete && image.loading !== "lazy").length +
     (document.fonts.status === "loaded" ? 0 : 1);
-  return `${coming} ${window.length} ${clock ? clock.standings() : 0}`;
+  const hidden = clock ? [clock.standings(), clock.asked()] : [0, 0];
+  return [coming, window.length, ...hidden].join(" ");
 }
 """.replace("__KEY__", KEY)
 

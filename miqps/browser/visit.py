@@ -59,6 +59,7 @@ class Visit:
         self._window = window.HEIGHT
         self._coming = 0
         self._standing = 0
+        self._asked = 0
         self._frames: list[str] = []
         self._phases: dict[str, float] = {}
         self._mark = time.monotonic()
@@ -185,7 +186,8 @@ class Visit:
             except bidi.BidiError:
                 # The document went away under the call: another one is loading.
                 self._load()
-            self._quiet(self._limits.quiet)
+            untold = self._asked > len(watch.open)
+            self._quiet(self._limits.standing if untold else self._limits.quiet)
             if watch.documents != documents:
                 # Another document: its time begins anew.
                 step = 0
@@ -199,14 +201,16 @@ class Visit:
     def _advance(self, step: int) -> int:
         """Moves every clock on the page; gives the number of pictures still to come."""
         answer = str(self._tab.run(deterministic.ADVANCE, step))
-        coming, frames, standing = map(int, answer.split())
+        coming, frames, standing, self._asked = map(int, answer.split())
         self._frames = self._tab.frames() if frames else []
         for frame in self._frames:
             # Frames come and go; one that left has nothing to show.
             with contextlib.suppress(bidi.BidiError):
                 answer = str(self._tab.run(deterministic.ADVANCE, step, frame=frame))
-                coming += int(answer.split()[0])
-                standing += int(answer.split()[2])
+                of_frame = list(map(int, answer.split()))
+                coming += of_frame[0]
+                standing += of_frame[2]
+                self._asked += of_frame[3]
         self._standing = max(self._standing, standing)
         return coming
 
