@@ -31,8 +31,9 @@ from miqps.view import Render
 
 __all__ = ["Plan", "Prober", "Progress"]
 
-_PASSING = frozenset({"timeout", "crashed", "unreachable"})
-"""Outcomes that are tried once more: they say more about the moment than about the page."""
+_TRIES = {"timeout": 2, "unreachable": 2, "crashed": 3}
+"""How often a page is tried that ends like this: it may say more about the moment than about the
+page. A crash may be the browser's, and the next one that of the worker that holds it."""
 
 _DOWN_AFTER = 4
 """Renders of a site in a row that could not reach it, after which it is down."""
@@ -262,7 +263,7 @@ class Prober:
         self._tried[render] += 1
         if page.outcome != "throttled":
             self._turnstile.answered(site)
-            again = page.outcome in _PASSING and self._tried[render] < 2
+            again = self._tried[render] < _TRIES.get(page.outcome, 1)
         else:
             waits = self._turnstile.refused(site, now, page.retry_after)
             # A page that is refused again and again says nothing of the others: they are tried.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,8 @@ from miqps.agent import check_contact, introduction
 from miqps.browser import Browser, BrowserError
 from miqps.browser.choice import Choice, choose
 from miqps.classify import PROCEDURES
-from miqps.engines.local import LocalEngine
+from miqps.engines import Engine
+from miqps.engines.choice import ENGINES, engine
 from miqps.estimate import Estimate, estimate
 from miqps.formats.listed import priors_of
 from miqps.mapping import MapError
@@ -119,7 +121,21 @@ def _days(context: click.Context, parameter: click.Parameter, text: str | None) 
     type=click.IntRange(1, 64),
     default=2,
     show_default=True,
-    help="Browsers side by side, about 300 MB each.",
+    help="Browsers side by side, about 300 MB each. On a Dask cluster that is there already, one"
+    " for each thread of its workers.",
+)
+@click.option(
+    "--engine",
+    "engine_name",
+    type=click.Choice(ENGINES),
+    default="local",
+    show_default=True,
+    help="Where the browsers are: threads of this process, or workers of a Dask cluster.",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Of the Dask cluster, as tcp://host:8786; without it one is started on this machine.",
 )
 @click.option(
     "--max-renders", type=click.IntRange(1), help="Stop after that many; go on next time."
@@ -177,6 +193,8 @@ def main(
     browser: str | None,
     grid: str | None,
     browsers: int,
+    engine_name: str,
+    scheduler: str | None,
     max_renders: int | None,
     max_minutes: float | None,
     delay: float | None,
@@ -196,6 +214,8 @@ def main(
     """
     if threshold and algorithm != "miqps":
         raise click.UsageError("--threshold needs --algorithm miqps")
+    if scheduler and engine_name != "dask":
+        raise click.UsageError("--scheduler needs --engine dask")
     judging = replace(
         JUDGING,
         wire_only=wire_only,
@@ -227,7 +247,9 @@ def main(
                 result = estimate(agenda(store, plan), plan, browsers, measured)
             else:
                 robots = None if ignore_robots else Robots(introduction(contact))
-                result = _probe(store, plan, chosen, browsers, contact, robots)
+                start = _starter(plan, chosen, contact)
+                with engine(engine_name, browsers, start, scheduler) as running:
+                    result = _probe(store, plan, running, robots)
     except (StoreError, MapError, RulesError, BrowserError) as error:
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
@@ -258,10 +280,8 @@ def _sites(store: Store, hosts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sites)
 
 
-def _probe(
-    store: Store, plan: Plan, chosen: Choice, browsers: int, contact: str, robots: Robots | None
-) -> Summary:
-    start = partial(
+def _starter(plan: Plan, chosen: Choice, contact: str) -> Callable[[], Browser]:
+    return partial(
         Browser,
         chosen.binary,
         kind=chosen.kind,
@@ -269,8 +289,11 @@ def _probe(
         needs=content_ids.get(plan.content_id).needs,
         contact=contact,
     )
-    with LocalEngine(browsers, start) as engine, showing() as show:
-        prober = Prober(store, engine, plan, show, robots, priors_of(store))
+
+
+def _probe(store: Store, plan: Plan, running: Engine, robots: Robots | None) -> Summary:
+    with showing() as show:
+        prober = Prober(store, running, plan, show, robots, priors_of(store))
         run = prober.run()
     return summarize(store, prober.progress, publish(store, run, plan.rules))
 

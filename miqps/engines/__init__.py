@@ -11,8 +11,10 @@ from miqps.view import Render
 class Engine(Protocol):
     """Makes renders side by side. Used from one thread."""
 
-    slots: int
-    """How many renders run at once; submitting more only queues them."""
+    @property
+    def slots(self) -> int:
+        """How many renders run at once; submitting more only queues them."""
+        ...
 
     def ready(self) -> None:
         """Return when renders can be made, so that no site is asked anything in vain.
