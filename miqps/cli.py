@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import click
 
+from miqps.bulk.job import BulkError
 from miqps.mapping import MapError
 from miqps.rules import RulesError
 from miqps.settings import DEFAULT_DB
@@ -21,7 +22,7 @@ def failing_in_one_line() -> Iterator[None]:
     """Turn what may go wrong into one line and exit code 1."""
     try:
         yield
-    except (StoreError, MapError, RulesError) as error:
+    except (StoreError, MapError, RulesError, BulkError) as error:
         raise click.ClickException(str(error)) from error
     except OSError as error:
         if error.filename is None:  # a closed pipe: click knows what to do

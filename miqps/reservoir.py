@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import chain
 
 from miqps import query, urls
 
@@ -23,12 +24,13 @@ VISITED, LISTED, REDACTED = range(3)
 
 _Rank = tuple[int, int]
 _SIGN = 1 << 63
+_number = int.from_bytes
 
 
 def digest(text: str) -> int:
     """A hash of a text that is the same everywhere, as a signed 64-bit integer."""
     raw = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(raw, "big") - _SIGN
+    return _number(raw, "big") - _SIGN
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,34 @@ class Reservoir:
                 else:
                     del self._uses[out.id]
 
+    def takes(self, path: int, values: Iterable[str], standing: int, url: str) -> bool:
+        """Whether `offer` would take a URL, at a fraction of the cost: most are not taken.
+
+        For reservoirs in which paths count.
+
+        Args:
+            path: the hash of its path.
+            values: of each name, several of one joined by `&`.
+            standing: its standing.
+            url: the URL.
+        """
+        id_ = None
+        for slot, value in zip(self._slots, chain((path,), map(digest, values)), strict=True):
+            known = slot.best.get(value)
+            if known is None:
+                worst = slot.worst
+                if worst is None or (
+                    value < worst[1] if standing == worst[0] else standing < worst[0]
+                ):
+                    return True
+            elif standing <= known.standing:
+                if standing < known.standing:
+                    return True
+                id_ = digest(url) if id_ is None else id_
+                if id_ < known.id:
+                    return True
+        return False
+
     def _values_of(self, url: str) -> Iterable[int]:
         by_name: dict[str, list[str]] = {name: [] for name in self._names}
         for item in query.items(query.split(url)[1] or ""):
@@ -94,29 +124,25 @@ class Reservoir:
 class _Slot:
     """The best values of one name, each with its best sample."""
 
-    __slots__ = ("_best", "_most", "_worst")
+    __slots__ = ("_most", "best", "worst")
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._best: dict[int, Sample] = {}
-        self._worst: tuple[_Rank, int] | None = None
+        self.best: dict[int, Sample] = {}
+        self.worst: _Rank | None = None
+        """Standing and value of what goes next; None while there is room."""
 
     def offer(self, value: int, sample: Sample) -> tuple[bool, Sample | None]:
         """Whether the sample is taken, and which one goes for it."""
-        known = self._best.get(value)
-        if known is not None:
-            if known.rank <= sample.rank:
+        out = self.best.get(value)
+        if out is not None:
+            if out.rank <= sample.rank:
                 return False, None
-            self._best[value], self._worst = sample, None
-            return True, known
-        if len(self._best) < self._most:
-            self._best[value], self._worst = sample, None
-            return True, None
-        if self._worst is None:
-            self._worst = max(((s.standing, v), v) for v, s in self._best.items())
-        rank, worst = self._worst
-        if (sample.standing, value) > rank:
-            return False, None
-        out = self._best.pop(worst)
-        self._best[value], self._worst = sample, None
+        elif self.worst is not None:
+            if (sample.standing, value) > self.worst:
+                return False, None
+            out = self.best.pop(self.worst[1])
+        self.best[value] = sample
+        if len(self.best) == self._most:
+            self.worst = max((known.standing, value) for value, known in self.best.items())
         return True, out

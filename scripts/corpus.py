@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -17,12 +18,33 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from miqps import ages, formats, listing
+from miqps import ages, formats, listing, settings
+from miqps.bulk.command import Asked, Outcome
+from miqps.bulk.command import run as bulk_run
+from miqps.bulk.workers import workers as bulk_workers
 from miqps.cli import db_option, failing_in_one_line, json_option
 from miqps.formats import FORMATS, FormatError
 from miqps.formats.intake import Intake, take
 from miqps.planning import known_site
 from miqps.store import Store, StoreError
+
+
+def format_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say what files are."""
+    for option in (
+        click.option("--column", help="Name or number of the column with the URLs, for tables."),
+        click.option("--site", help="Scheme and host of an access log: https://shop.example."),
+        click.option(
+            "--format",
+            "format_",
+            type=click.Choice(["auto", *FORMATS]),
+            default="auto",
+            show_default=True,
+            help="What the files are; auto tells it by content and name.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 @click.group(epilog="Example: scripts/corpus.py add urls.txt")
@@ -34,16 +56,7 @@ def main() -> None:
 
 @main.command(epilog="Example: scripts/corpus.py add access.log.gz --site https://shop.example")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["auto", *FORMATS]),
-    default="auto",
-    show_default=True,
-    help="What the files are; auto tells it by content and name.",
-)
-@click.option("--site", help="Scheme and host of an access log's site: https://shop.example.")
-@click.option("--column", help="Name or number of the column with the URLs, for csv and parquet.")
+@format_options
 @db_option
 @json_option
 def add(
@@ -80,6 +93,72 @@ def add(
             raise
         report(intake, failed, db, as_json)
     sys.exit(1 if failed else 0)
+
+
+@main.command(epilog="Example: scripts/corpus.py bulk crawl/*.cdxj.gz --out corpus")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--db", help="Put the samples into this store.")
+@click.option("--out", help="Put them into stores of their own, in this folder.")
+@click.option(
+    "--shares",
+    type=click.IntRange(1, 999),
+    default=16,
+    show_default=True,
+    help="Parts into which the sites are divided; with --out, as many stores.",
+)
+@click.option(
+    "--top-patterns",
+    type=click.IntRange(1),
+    default=settings.JUDGING.top_patterns,
+    show_default=True,
+    help="K: contexts a site, the most seen first.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=os.cpu_count(),
+    show_default="one a core",
+    help="Processes of this machine.",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster that reads instead.")
+@click.option(
+    "--memory",
+    type=click.IntRange(256),
+    default=1024,
+    show_default=True,
+    metavar="MB",
+    help="For all workers of this machine; on a cluster, for each.",
+)
+@format_options
+@json_option
+def bulk(
+    files: tuple[str, ...],
+    db: str | None,
+    out: str | None,
+    shares: int,
+    top_patterns: int,
+    workers: int,
+    scheduler: str | None,
+    memory: int,
+    format_: str,
+    site: str | None,
+    column: str | None,
+    as_json: bool,
+) -> None:
+    """Take samples from a crawl's files, without a row for every URL.
+
+    Reads what `add` reads, and with DuckDB addresses (s3://) and patterns. Only URLs are taken, no
+    links out of pages. Goes on where it was interrupted, when it is called in the same way again.
+    """
+    if (db is None) == (out is None):
+        raise click.UsageError("give --db or --out, and not both")
+    asked = Asked(files, format_, site, column, shares, top_patterns)
+    place = Path(out) if out else Path(f"{db}.bulk")
+    room = memory if scheduler else memory // workers
+    with failing_in_one_line(), bulk_workers(workers, scheduler) as processes:
+        done = bulk_run(asked, place, None if out else db, room, processes)
+    report_bulk(done, out or str(db), as_json)
+    sys.exit(1 if done.failed else 0)
 
 
 @main.command("list")
@@ -171,6 +250,18 @@ def stats(db: str, as_json: bool) -> None:
             click.echo(f"{name.replace('_', ' '):20}{text}")
 
 
+def report_bulk(done: Outcome, to: str, as_json: bool) -> None:
+    """Print what became of a crawl; on stderr what did not go well."""
+    if as_json:
+        click.echo(json.dumps(vars(done), indent=2))
+    else:
+        click.echo(
+            f"{done.urls} URLs of {done.sites} sites; {done.kept} of them, in {done.contexts}"
+            f" contexts, are new in {to}"
+        )
+    report_passed_over(done.passed_over, done.examples, done.failed)
+
+
 def the_site(store: Store, name: str) -> str:
     """The site of the corpus that is meant."""
     site = known_site(store, name)
@@ -256,9 +347,16 @@ def report(intake: Intake, failed: list[str], db: str, as_json: bool) -> None:
     else:
         links = f" and {intake.links} links in pages" if intake.links else ""
         click.echo(f"{intake.urls} URLs{links} added to {db}, {intake.new} of them new")
-    for reason, count in intake.passed_over.most_common():
+    report_passed_over(intake.passed_over, intake.examples, failed)
+
+
+def report_passed_over(
+    passed_over: Counter[str], examples: list[tuple[str, int, str]], failed: list[str]
+) -> None:
+    """Name on stderr what gave nothing, and why."""
+    for reason, count in passed_over.most_common():
         click.echo(f"{count} passed over: {reason}", err=True)
-    for name, line, reason in intake.examples:
+    for name, line, reason in examples:
         click.echo(f"  {name}:{line}: {reason}", err=True)
     for line in failed:
         click.echo(f"Error: {line}", err=True)

@@ -54,7 +54,7 @@ class Browsers(WorkerPlugin):
 
 
 class Undisturbed(WorkerPlugin):
-    """Leaves Ctrl-C to the driver, which shares the terminal with the workers of its own cluster."""
+    """Leaves Ctrl-C to the driver, which has the terminal that its own workers have too."""
 
     def setup(self, worker: Any) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
+from miqps.eligibility import unfit
 from miqps.formats.accesslog import checked_site
 from miqps.formats.compression import decompressed
 from miqps.formats.detection import BEGINNING, detect
@@ -45,6 +46,7 @@ def read(
     format: str = "auto",
     site: str | None = None,
     column: str | None = None,
+    check: Callable[[str], str | None] = unfit,
 ) -> Iterator[Entry | BadLine]:
     """What a file gives, entry by entry, in constant memory; compressed or not.
 
@@ -56,6 +58,8 @@ def read(
         format: a key of `FORMATS`, or "auto" to tell it by the content and the name.
         site: scheme and host of an access log's site.
         column: the name, or the number from 1, of the column with the URLs.
+        check: why a URL gives nothing; recorded traffic is always checked as if it were to be
+            stored.
 
     Raises:
         FormatError: it cannot be read as it was asked for; now, or at the first entry.
@@ -70,7 +74,7 @@ def read(
     if format == "auto":
         format = detect(beginning, name)
     whole = None if is_compressed or not file.seekable() else file
-    return _undamaged(FORMATS[format](Source(stream, whole, site, column)))
+    return _undamaged(FORMATS[format](Source(stream, whole, site, column, check)))
 
 
 def _undamaged(entries: Iterator[Entry | BadLine]) -> Iterator[Entry | BadLine]:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 
 from miqps import urls
-from miqps.eligibility import unfit
 from miqps.formats import times
 from miqps.formats.entry import NO_DOCUMENT, TOO_LONG, BadLine, Entry, FormatError, Source
 from miqps.formats.lines import records
@@ -53,7 +52,7 @@ def entries(source: Source) -> Iterator[Entry | BadLine]:
             raise FormatError(
                 "its lines name no host; say which site it is of, like --site https://shop.example"
             )
-        yield _entry(number, base, match)
+        yield _entry(number, base, match, source)
 
 
 def matches(line: bytes) -> bool:
@@ -71,7 +70,7 @@ def checked_site(site: str) -> str:
     return base
 
 
-def _entry(number: int, base: str, match: re.Match[bytes]) -> Entry | BadLine:
+def _entry(number: int, base: str, match: re.Match[bytes], source: Source) -> Entry | BadLine:
     reason = _unused(match)
     if reason:
         return BadLine(number, reason)
@@ -84,7 +83,7 @@ def _entry(number: int, base: str, match: re.Match[bytes]) -> Entry | BadLine:
         url = base + target.decode()
     except UnicodeDecodeError:
         return BadLine(number, "not UTF-8")
-    reason = unfit(url)
+    reason = source.check(url)
     if reason:
         return BadLine(number, reason)
     return Entry(number, url, seen=times.of_log(match["time"].decode("ascii", "replace")))

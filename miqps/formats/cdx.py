@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from miqps.bodies import is_html
-from miqps.eligibility import unfit
 from miqps.formats import times
 from miqps.formats.entry import BROKEN, NO_DOCUMENT, TOO_LONG, BadLine, Entry, FormatError, Source
 from miqps.formats.lines import records
@@ -44,7 +43,7 @@ def entries(source: Source) -> Iterator[Entry | BadLine]:
             if "a" not in columns:
                 raise FormatError("a CDX file without original URLs (column a)")
         elif not line.startswith(b"!"):
-            yield _entry(number, line, columns)
+            yield _entry(number, line, columns, source)
 
 
 def matches(line: bytes) -> bool:
@@ -52,14 +51,14 @@ def matches(line: bytes) -> bool:
     return line.startswith(b" CDX ") or bool(_CDXJ.match(line) or _CDX.match(line))
 
 
-def _entry(number: int, line: bytes, columns: list[str]) -> Entry | BadLine:
+def _entry(number: int, line: bytes, columns: list[str], source: Source) -> Entry | BadLine:
     try:
         capture = _capture(line, columns)
     except UnicodeDecodeError:
         return BadLine(number, "not UTF-8")
     except (ValueError, RecursionError):
         return BadLine(number, BROKEN)
-    reason = _unused(capture) or unfit(capture.url)
+    reason = _unused(capture) or source.check(capture.url)
     if reason:
         return BadLine(number, reason)
     return Entry(number, capture.url, seen=times.of_digits(capture.time))

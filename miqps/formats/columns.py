@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from miqps.eligibility import unfit
 from miqps.formats.entry import BadLine, Entry, FormatError
 
 KNOWN = ("url", "uri", "link", "address", "page", "loc", "original")
@@ -51,14 +50,14 @@ def url_column(header: Sequence[str], rows: Sequence[Sequence[str]], column: str
     raise FormatError(f"no column holds URLs; name one with --column{_names(header)}")
 
 
-def entry_of(number: int, value: str) -> Entry | BadLine:
+def entry_of(number: int, value: str, check: Callable[[str], str | None]) -> Entry | BadLine:
     """What a value of that column gives."""
     url = value.strip()
     if not url:
         return BadLine(number, "no URL in it")
     if _NO_TEXT in url:
         return BadLine(number, "not UTF-8")
-    reason = unfit(url)
+    reason = check(url)
     return BadLine(number, reason) if reason else Entry(number, url)
 
 

@@ -47,7 +47,7 @@ def entries(source: Source) -> Iterator[Entry | BadLine]:
             if has_header and row:
                 has_header = False
             elif row:
-                yield _entry(begins, row, at, len(header))
+                yield _entry(begins, row, at, len(header), source)
         begins = reader.line_num + 1
 
 
@@ -69,12 +69,12 @@ def matches(first: list[str]) -> bool:
     return False
 
 
-def _entry(number: int, row: list[str], at: int, width: int) -> Entry | BadLine:
+def _entry(number: int, row: list[str], at: int, width: int, source: Source) -> Entry | BadLine:
     if any(row[width:]):
         # An unquoted delimiter in a value: perhaps the URL's, which would be cut then.
         return BadLine(number, "more values than columns")
     value = row[at] if at < len(row) else ""
-    return BadLine(number, TOO_LONG) if _CUT in value else entry_of(number, value)
+    return BadLine(number, TOO_LONG) if _CUT in value else entry_of(number, value, source.check)
 
 
 def _text(file: BinaryIO) -> Iterator[str]:

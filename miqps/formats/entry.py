@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from miqps.eligibility import unfit
 from miqps.observation import Document
 
 
@@ -48,6 +49,9 @@ class Source:
     """Scheme and host, without a slash at the end."""
 
     column: str | None = None
+
+    check: Callable[[str], str | None] = unfit
+    """Why a URL gives nothing. Who reads a thousand million looks closely at few of them."""
 
 
 class FormatError(ValueError):

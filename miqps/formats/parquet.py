@@ -61,7 +61,7 @@ def _rows(source: Source, table: Any, arrow: Any) -> Iterator[Entry | BadLine]:
     for batch in table.iter_batches(_ROWS, columns=[column]):
         for value in _values(batch.column(0)):
             number += 1
-            yield entry_of(number, value)
+            yield entry_of(number, value, source.check)
 
 
 def _is_text(kind: Any, types: Any) -> bool:

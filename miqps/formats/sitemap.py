@@ -11,7 +11,6 @@ from typing import BinaryIO
 from xml.parsers import expat
 
 from miqps import settings
-from miqps.eligibility import unfit
 from miqps.formats.entry import ENDS_EARLY, TOO_LONG, BadLine, DamagedError, Entry, Source
 from miqps.formats.stream import PIECE, read_some
 
@@ -30,7 +29,7 @@ def entries(source: Source) -> Iterator[Entry | BadLine]:
         if not is_page:
             yield BadLine(number, "a sitemap, not a page")
             continue
-        reason = TOO_LONG if len(url) > _LONGEST else unfit(url)
+        reason = TOO_LONG if len(url) > _LONGEST else source.check(url)
         yield BadLine(number, reason) if reason else Entry(number, url)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from miqps.formats.entry import DamagedError
 
@@ -48,5 +48,22 @@ class _Replayed(io.RawIOBase):
             self._beginning = self._beginning[len(piece) :]
         else:
             piece = read_some(self._file, len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+class Part(io.RawIOBase):
+    """The next bytes of a file, and no more."""
+
+    def __init__(self, file: IO[bytes], size: int) -> None:
+        self._file = file
+        self._left = size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self._file.read(min(len(buffer), self._left))
+        self._left -= len(piece)
         buffer[: len(piece)] = piece
         return len(piece)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from miqps import settings
 from miqps.eligibility import unfit
@@ -16,10 +16,12 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 def entries(source: Source) -> Iterator[Entry | BadLine]:
     """What each line of a list gives."""
-    return read(lines(source.file))
+    return read(lines(source.file), source.check)
 
 
-def read(lines: Iterable[bytes]) -> Iterator[Entry | BadLine]:
+def read(
+    lines: Iterable[bytes], check: Callable[[str], str | None] = unfit
+) -> Iterator[Entry | BadLine]:
     r"""What each line gives, in order; line numbers count from 1.
 
     >>> list(read([b"# seen\r\n", b"ftp://a.example/?x\n"]))
@@ -39,5 +41,5 @@ def read(lines: Iterable[bytes]) -> Iterator[Entry | BadLine]:
         except UnicodeDecodeError:
             yield BadLine(number, "not UTF-8")
             continue
-        reason = unfit(url)
+        reason = check(url)
         yield BadLine(number, reason) if reason else Entry(number, url)

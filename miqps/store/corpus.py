@@ -61,18 +61,22 @@ class Corpus:
         kind: Kind = "page",
         *,
         keep_urls: bool = True,
+        rest: Iterable[tuple[Context, int]] = (),
         also: Callable[[Database], None] | None = None,
     ) -> int:
         """Store what was seen, in one transaction; returns how many URLs are new.
 
         URLs without a named parameter have no context and are passed over. Hits are counted for
-        all; of the URLs of a context those are kept that `miqps.reservoir` chooses, or none. What
-        `also` does is part of the transaction.
+        all; of the URLs of a context those are kept that `miqps.reservoir` chooses, or none. `rest`
+        has further hits of contexts, by URLs that somebody else saw and did not keep. What `also`
+        does is part of the transaction.
         """
         try:
             with self._file.writing() as db:
                 self._notice_others(db)
                 groups = self._grouped(db, observations, kind)
+                for context, hits in rest:
+                    self._count(db, context, kind, hits)
                 new = sum(
                     self._add_group(db, *key, group, keep_urls) for key, group in groups.items()
                 )
@@ -89,16 +93,10 @@ class Corpus:
                 self._put_away()
         return new
 
-    def count(self, stored: StoredContext, kind: Kind, hits: int) -> None:
-        """Count hits of a context, which another store knows, without any URL."""
-        if not hits:
-            return
-        site = stored.context.site
-        with self._file.writing() as db:
-            path = urls.path_template(stored.context.path, self._prefixes(db, site))
-            when = now()
-            context = Context(site, path, stored.context.names)
-            _context_id(db, context, kind, _Group(hits, when, when))
+    def _count(self, db: Database, known: Context, kind: Kind, hits: int) -> None:
+        path = urls.path_template(known.path, self._prefixes(db, known.site))
+        when = now()
+        _context_id(db, Context(known.site, path, known.names), kind, _Group(hits, when, when))
 
     def _notice_others(self, db: Database) -> None:
         """Drop what is at hand when another connection has written since."""
@@ -214,14 +212,21 @@ class Corpus:
 
         Contexts that fall together lose their verdicts: they are judged again as one.
         """
+        return self.open_paths(
+            site, urls.learn_open_prefixes(map(urls.path, self._site_urls(site)))
+        )
+
+    def open_paths(self, site: str, prefixes: Iterable[str]) -> bool:
+        """Regroup the site's URLs, now and to come, by what else was learned; True if changed."""
         known = self.open_prefixes(site)
-        learned = known | urls.learn_open_prefixes(map(urls.path, self._site_urls(site)))
+        learned = known.union(prefixes)
         if learned == known:
             return False
         with self._file.writing() as db:
             db.execute(
-                "UPDATE sites SET open_prefixes = ? WHERE site = ?",
-                [json.dumps(sorted(learned)), site],
+                "INSERT INTO sites (site, first_seen, last_seen, open_prefixes) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (site) DO UPDATE SET open_prefixes = excluded.open_prefixes",
+                [site, now(), now(), json.dumps(sorted(learned))],
             )
             for kind in get_args(Kind):
                 for stored in self.contexts(site, kind):

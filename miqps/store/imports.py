@@ -55,6 +55,11 @@ class Imports:
                 entries = known.get((at, hashed.hexdigest()), entries)
         return ImportedFile(hashed.hexdigest(), at, entries)
 
+    def known(self, digest: str) -> int:
+        """How many entries of what is known by this digest are in the corpus."""
+        rows = self._file.rows("SELECT entries FROM imports WHERE digest = ?", [digest])
+        return whole(rows[0][0]) if rows else 0
+
 
 def note(db: Database, imported: ImportedFile, entries: int) -> None:
     """Note, within a transaction, that so many entries of a file are stored."""

@@ -10,6 +10,7 @@ from miqps.observation import Answer, Observation
 from miqps.store.contexts import StoredContext
 from miqps.store.corpus import Corpus
 from miqps.store.file import File, whole
+from miqps.urls import Context
 
 _BATCH = 20_000
 
@@ -25,15 +26,18 @@ def merge(into: Corpus, other: File, site_done: Callable[[str], None]) -> int:
     for site in corpus.sites():
         for kind in get_args(Kind):
             batch: list[Observation] = []
+            rest: list[tuple[Context, int]] = []
             for stored in corpus.contexts(site, kind):
                 found = list(_observations(other, stored))
                 batch += found
                 # What was seen of URLs that are not kept any more.
-                into.count(stored, kind, stored.hits - sum(seen.hits for seen in found))
+                hits = stored.hits - sum(seen.hits for seen in found)
+                if hits:
+                    rest.append((stored.context, hits))
                 if len(batch) >= _BATCH:
                     new += into.add(batch, kind)
                     batch = []
-            new += into.add(batch, kind)
+            new += into.add(batch, kind, rest=rest)
         site_done(site)
     return new
 
