@@ -21,7 +21,7 @@ class Follower:
     A missing map changes nothing either; one that appears later is found. Belongs to one thread.
 
     Args:
-        place: a store, a file of JSON, or an http(s) address.
+        place: a store, a file of JSON, a folder of shards, or an http(s) address.
 
     Raises:
         MapError: the address is none.
@@ -49,8 +49,11 @@ class Follower:
             raise MapError(str(error)) from None
         except MapError as error:
             raise MapError(f"{self.name}: {error}") from None
-        is_there = os.path.exists(self.name)
-        why = "not a store: it has no maps" if is_there else os.strerror(errno.ENOENT)
+        why = os.strerror(errno.ENOENT)
+        if os.path.isdir(self.name):
+            why = "a directory without a map in shards"
+        elif os.path.exists(self.name):
+            why = "not a store: it has no maps"
         raise MapError(f"{self.name}: {why}")
 
     def look(self) -> Map | None:

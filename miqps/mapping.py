@@ -29,7 +29,7 @@ ever go. `to_json` writes one context a line for people and diffs; any layout is
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -128,7 +128,7 @@ class Map:
     @property
     def contexts(self) -> int:
         """How many contexts have verdicts."""
-        if isinstance(self.sites, PackedSites):
+        if isinstance(self.sites, CountedSites):
             return self.sites.contexts
         return sum(len(site.contexts) for site in self.sites.values())
 
@@ -152,7 +152,13 @@ def from_json(text: str | bytes) -> Map:
     return Map(whole.version, whole.created, PackedSites(whole.sites))
 
 
-class PackedSites(Mapping[str, SiteMap]):
+class CountedSites(Mapping[str, SiteMap]):
+    """Sites that need not be looked at to know how many contexts they have together."""
+
+    contexts: int
+
+
+class PackedSites(CountedSites):
     """The sites of a map that was read: checked, then kept as compressed JSON.
 
     A process asks for few of the sites of a big map, and a site's JSON is a twentieth of what its
@@ -161,7 +167,6 @@ class PackedSites(Mapping[str, SiteMap]):
 
     def __init__(self, sites: dict[str, msgspec.Raw]) -> None:
         self.contexts = 0
-        """How many contexts all sites have together."""
         self._packed: dict[str, bytes] = {}
         pack = zstandard.ZstdCompressor(level=1).compress
         for site in list(sites):
@@ -169,15 +174,19 @@ class PackedSites(Mapping[str, SiteMap]):
             self.contexts += len(_checked(site, body).contexts)
             self._packed[site] = pack(body)
 
+    @classmethod
+    def of(cls, packed: Iterable[tuple[str, bytes]], contexts: int) -> PackedSites:
+        """Sites that were packed before, and checked."""
+        sites = cls({})
+        sites._packed, sites.contexts = dict(packed), contexts
+        return sites
+
+    def packed(self) -> Iterator[tuple[str, bytes]]:
+        """All sites, with what is known of them for `unpacked`."""
+        return iter(self._packed.items())
+
     def __getitem__(self, site: str) -> SiteMap:
-        fields = _site_fields(zstandard.decompress(self._packed[site]))
-        return SiteMap(
-            site,
-            tuple(_entry_of(site, entry) for entry in fields.contexts),
-            frozenset(fields.open_prefixes),
-            tuple(_entry_of(site, entry) for entry in fields.inferred),
-            tuple(Pin(pin.name, pin.action, pin.path) for pin in fields.pins),
-        )
+        return unpacked(site, self._packed[site])
 
     def __contains__(self, site: object) -> bool:
         return site in self._packed
@@ -187,6 +196,21 @@ class PackedSites(Mapping[str, SiteMap]):
 
     def __len__(self) -> int:
         return len(self._packed)
+
+
+def unpacked(site: str, packed: bytes) -> SiteMap:
+    """What is known of a site. Raises MapError: it is damaged."""
+    try:
+        fields = _checked(site, memoryview(zstandard.decompress(packed)))
+    except zstandard.ZstdError as error:
+        raise MapError(f"not a map: site {site}: {error}") from None
+    return SiteMap(
+        site,
+        tuple(_entry_of(site, entry) for entry in fields.contexts),
+        frozenset(fields.open_prefixes),
+        tuple(_entry_of(site, entry) for entry in fields.inferred),
+        tuple(Pin(pin.name, pin.action, pin.path) for pin in fields.pins),
+    )
 
 
 class _VerdictFields(msgspec.Struct):

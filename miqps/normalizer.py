@@ -104,7 +104,7 @@ class Normalizer:
         trusted: Priors | None = None,
         watch: bool = False,
     ) -> Normalizer:
-        """The normalizer for a store (its newest map), for a map as JSON, or for one at an address.
+        """The normalizer for a store (its newest map), a map as JSON or in shards, or an address.
 
         A store without a map gives one that knows static rules only. Of what came from an http(s)
         address the last is kept in the user's cache, for when the network is gone. With `watch` the

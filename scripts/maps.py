@@ -17,12 +17,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from miqps import atlas, mapping, urls
 from miqps.cli import db_option, failing_in_one_line, json_option
 from miqps.difference import as_lines, difference
+from miqps.following import Follower
 from miqps.formats.exporting import EXPORTS, export
 from miqps.formats.listed import LISTS, MAP, Taken, take_in
 from miqps.mapping import Map, MapError, Pin
 from miqps.planning import last_rules
 from miqps.publish import Published, publish, publish_pins, roll_back
 from miqps.rules import default_rules, load_rules
+from miqps.shards import write as write_shards
 from miqps.store import Store
 from miqps.summary import in_words
 from miqps.tables import in_80_columns
@@ -209,6 +211,20 @@ def export_(
     click.echo(f"{made.said} neutral parameters are said", err=True)
     for reason, number in sorted(made.left_out.items()):
         click.echo(f"{number} left out: {reason}", err=True)
+
+
+@main.command(epilog="Example: scripts/maps.py shard corpus/*.db --out map.shards")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option("--out", required=True, help="The folder; a map that is in it is replaced.")
+@click.option("--shards", type=click.IntRange(1, 999), default=16, show_default=True)
+def shard(sources: tuple[str, ...], out: str, shards: int) -> None:
+    """Put the maps of stores, files and addresses, each of other sites, into a folder of shards.
+
+    `Normalizer.load` opens it without reading it: for a map of a million sites.
+    """
+    with failing_in_one_line():
+        made = write_shards(Path(out), (Follower(each).first() for each in sources), shards)
+    click.echo(f"{len(made.sites)} sites, {made.contexts} contexts in {out}")
 
 
 @main.command("import", epilog="Example: scripts/maps.py import clearurls.json filter.txt")

@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 
+from miqps import shards
 from miqps.addon.rulebook import Rulebook
 from miqps.following import Follower
 from miqps.mapping import Map
@@ -77,17 +78,22 @@ class Watcher:
     def begin(self) -> Normalizer:
         """What to start with, whatever there is of a map; the network is not waited for."""
         if not self._follower.asks_the_network:
-            self._map = self._follower.look()
+            self._map = self._in_memory(self._follower.look())
         return Normalizer(self._map, self._rules, on_wire=True)
 
     def look(self) -> Normalizer | None:
         """The normalizer for map and rules when either is another than at the last look."""
         rules = self.rulebook.look()
-        map = self._follower.look()
+        map = self._in_memory(self._follower.look())
         if map is None and rules is self._rules:
             return None
         self._map, self._rules = map or self._map, rules
         return self._made()
+
+    @staticmethod
+    def _in_memory(map: Map | None) -> Map | None:
+        """All of a map in shards: the event loop never waits for the disk."""
+        return None if map is None else shards.in_memory(map)
 
     def _made(self) -> Normalizer:
         trusted = self._lists() if self._lists is not None else None

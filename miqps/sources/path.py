@@ -1,4 +1,7 @@
-"""Maps in files: the newest one of a store, or one as JSON. A file may become the other kind."""
+"""Maps on the disk: the newest one of a store, one as JSON, or a folder of shards.
+
+A place may become one of another kind.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from miqps import shards
 from miqps.mapping import Map, MapError, from_json
 from miqps.sources import SourceError
 
@@ -44,7 +48,10 @@ class PathSource:
     def edition(self) -> _Stored | _Written | None:
         """The map that is there; None without a file, or in a store that has no tables yet."""
         try:
-            self._edition = _stored(self.name) if is_store(self.name) else _written(self.name)
+            if os.path.isdir(self.name):
+                self._edition = _written(os.path.join(self.name, shards.MANIFEST))
+            else:
+                self._edition = _stored(self.name) if is_store(self.name) else _written(self.name)
         except FileNotFoundError:
             self._edition = None
         except (OSError, sqlite3.Error) as error:
@@ -55,6 +62,8 @@ class PathSource:
         """The map; an empty one where none was published. Raises MapError, SourceError."""
         edition = self._edition
         try:
+            if os.path.isdir(self.name):
+                return shards.read(Path(self.name))
             if isinstance(edition, _Written):
                 return from_json(Path(self.name).read_bytes())
             if edition is None or not edition.version:
